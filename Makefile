@@ -1,0 +1,39 @@
+# The names that people type. Each target builds the environment first where it is missing or stale.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8501
+
+.PHONY: run test check bench format clean
+
+$(VENV)/.installed: requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(VENV)/.installed-tests: $(VENV)/.installed tests/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	touch $@
+
+run: $(VENV)/.installed
+	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
+
+test: $(VENV)/.installed-tests
+	sh tests/install_browser.sh
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: $(VENV)/.installed-tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy engine pages/shared
+	$(BIN)/python -m pytest tests/test_layers.py
+
+bench: $(VENV)/.installed-tests
+	$(BIN)/python -m benchmarks
+
+format: $(VENV)/.installed-tests
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV)

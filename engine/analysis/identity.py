@@ -1,0 +1,4 @@
+"""Which columns say that two runs differ in nothing but their seed."""
+
+MODEL = ("dataset", "split", "network", "technique", "treatment", "mitigation", "schedule", "protocol")
+"""Identity of a model apart from seed and level; means over seeds never cross it."""

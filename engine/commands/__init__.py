@@ -1,0 +1,31 @@
+"""One module per command; each adds its arguments and does its work, and says mistakes in a sentence."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from engine import __version__
+from engine.commands import data, lists, run, show, sweep
+from engine.records import PruneScopeError
+
+COMMANDS = (lists, run, sweep, show, data)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code: 0 done, 1 a mistake that was said, 2 arguments that make no sense, 130 interrupted."""
+    parser = argparse.ArgumentParser("python -m engine", description="Run and inspect pruning experiments.")
+    parser.add_argument("--version", action="version", version=f"PruneScope {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add(commands)
+    options = parser.parse_args(arguments)
+    try:
+        return options.act(options) or 0
+    except PruneScopeError as error:
+        print(f"{error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted. Start the same command again to go on from the last finished level.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0

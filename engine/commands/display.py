@@ -1,0 +1,62 @@
+"""How a sweep looks while it runs: one live line at a terminal, a line per run elsewhere."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from engine.preset import Preset
+from engine.records import Progress
+from engine.store import Study
+from engine.sweep import Listener
+from engine.worker import Result
+
+
+@contextmanager
+def sweep_display(preset: Preset, study: Study) -> Iterator[Listener]:
+    """A listener that shows what it hears: runs, levels, throughput, time left."""
+    console = Console()
+    there = set(study.runs())
+    known = sum(spec.key in there for spec in preset.specs)
+    by_key = {spec.key: spec for spec in preset.specs}
+    bars = Bars(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        speed_estimate_period=3600,
+        disable=not console.is_terminal,
+    )
+    begun, seen, finished = time.monotonic(), 0, known
+
+    with bars:
+        total = sum(spec.n_levels + 1 for spec in preset.specs if spec.key not in there)
+        runs = bars.add_task("runs", total=len(preset.specs), completed=known, rate="")
+        levels = bars.add_task("levels", total=total, rate="")
+
+        def listen(event: Progress | Result) -> None:
+            nonlocal seen, finished
+            if isinstance(event, Progress):
+                if event.epoch == event.n_epochs:
+                    seen += 1
+                    rate = seen / (time.monotonic() - begun)
+                    bars.update(levels, completed=seen, rate=f"{60 * rate:.1f} levels/min")
+                return
+            finished += 1
+            bars.update(runs, completed=finished)
+            spec = by_key[event.key]
+            words = f"{spec.dataset} {spec.network} {spec.technique} {spec.treatment} seed {spec.seed}"
+            console.print(
+                f"{finished}/{len(preset.specs)} {event.key} {event.state} {words} "
+                f"{event.seconds:.0f} s {event.reason.strip().splitlines()[-1] if event.reason else ''}",
+                soft_wrap=True,
+            )
+
+        yield listen

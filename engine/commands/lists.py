@@ -1,0 +1,43 @@
+"""`list`: what there is to choose from."""
+
+from argparse import Namespace, _SubParsersAction
+
+from rich.console import Console
+from rich.table import Table
+
+from engine.datasets import DATASETS
+from engine.networks import NETWORKS
+from engine.schedules import SCHEDULES, TREATMENTS
+from engine.techniques import TECHNIQUES
+from engine.unfairness import UNFAIRNESS
+
+Rows = list[tuple[str, str, str]]
+
+
+def _rows(table: dict) -> Rows:  # type: ignore[type-arg]
+    return [(row.key, row.label, row.help) for row in table.values()]
+
+
+THINGS: dict[str, Rows] = {
+    "techniques": _rows(TECHNIQUES),
+    "networks": _rows(NETWORKS),
+    "datasets": _rows(DATASETS),
+    "schedules": _rows(SCHEDULES),
+    "treatments": [(key, key.capitalize(), text) for key, text in TREATMENTS.items()],
+    "unfairness": _rows(UNFAIRNESS),
+}
+
+
+def add(commands: _SubParsersAction) -> None:  # type: ignore[type-arg]
+    """Add `list`."""
+    parser = commands.add_parser("list", help="what there is: techniques, networks, data sets, ...")
+    parser.add_argument("things", choices=THINGS)
+    parser.set_defaults(act=print_list)
+
+
+def print_list(options: Namespace) -> None:
+    """Print one table."""
+    table = Table("key", "name", "what it does", box=None, header_style="bold")
+    for row in THINGS[options.things]:
+        table.add_row(*row)
+    Console().print(table)

@@ -1,0 +1,115 @@
+"""`run`: compute one run, with a line that says how far it is."""
+
+import time
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
+from dataclasses import MISSING, fields
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from engine import records
+from engine.datasets import DATASETS, data_root
+from engine.records import RunSpec
+from engine.specs import checked
+from engine.store import Study
+
+HELP = {
+    "dataset": "data set; `list datasets` shows all",
+    "network": "network; `list networks` shows all",
+    "technique": "pruning technique; `list techniques` shows all",
+    "treatment": "rewind or finetune",
+    "seed": "everything random follows from it",
+    "split": "the data set's split; each has its default",
+    "target": "for celeba and utkface: the attribute to predict",
+    "groups": "for celeba, utkface and folder: attributes to keep as groups, with commas",
+    "image_size": "side in pixels that the network sees; 0 is its own choice",
+    "schedule": "iterative, oneshot or gradual",
+    "share": "iterative: share of what remains that each level cuts",
+    "levels": "iterative: number of levels",
+    "sparsities": "oneshot, gradual: sparsities to reach, with commas",
+    "begin_step": "gradual: step of the first cut",
+    "end_step": "gradual: step of the last cut",
+    "every_steps": "gradual: steps between cuts",
+    "epochs": "epochs of training at every level",
+    "epochs_after": "epochs after pruning, where they differ; 0 is the same",
+    "crop": "training images are padded by so many pixels and cropped at random; 0 is off",
+    "flip": "mirror training images at random",
+    "validation": "share of the training split that is held out, by seed",
+    "mitigation": "what is done against gaps while training",
+    "keep_scores": "keep probabilities and margins beside predictions",
+    "keep_checkpoints": "keep the weights of every level",
+}
+
+
+def add_spec_arguments(parser: ArgumentParser) -> None:
+    """One option per setting of a run, with its default from the record."""
+    for f in fields(RunSpec):
+        flag, text = f"--{f.name.replace('_', '-')}", HELP.get(f.name, f.name.replace("_", " "))
+        kind = getattr(f.type, "__name__", "")
+        if f.default is MISSING:
+            parser.add_argument(flag, required=True, help=text)
+        elif kind == "bool":
+            parser.add_argument(flag, action=BooleanOptionalAction, default=f.default, help=text)
+        elif kind == "tuple":
+            of = float if f.name == "sparsities" else str
+            parser.add_argument(flag, type=lambda words, of=of: tuple(map(of, words.split(","))), default=(), help=text)
+        else:
+            parser.add_argument(flag, type=f.type, default=f.default, help=f"{text} (default: {f.default})")  # type: ignore[arg-type]
+    parser.add_argument(
+        "--ratios",
+        type=lambda words: tuple(1 - 1 / float(word) for word in words.split(",")),
+        help="the same as --sparsities, as weights before / after: 2,4,10 is 0.5,0.75,0.9",
+    )
+
+
+def spec_of(options: Namespace) -> RunSpec:
+    """The spec that the options describe, checked."""
+    values = {f.name: getattr(options, f.name) for f in fields(RunSpec)}
+    if options.ratios:
+        values["sparsities"] = options.ratios
+    return checked(RunSpec(**values))
+
+
+def add(commands: _SubParsersAction) -> None:  # type: ignore[type-arg]
+    """Add `run`."""
+    parser = commands.add_parser("run", help="compute one run")
+    add_spec_arguments(parser)
+    parser.add_argument("--study", required=True, help="folder of the study that keeps the result")
+    parser.add_argument("--data", help="root of the data sets (default: $PRUNESCOPE_DATA, or a cache folder)")
+    parser.add_argument("--device", default="auto", help="cuda, mps, cpu or auto")
+    parser.set_defaults(act=run_one)
+
+
+def run_one(options: Namespace) -> None:
+    """Compute a run and say how it went."""
+    from engine.experiment import run_experiment
+
+    spec, console = spec_of(options), Console()
+    if spec.flip and not DATASETS[spec.dataset].mirrors:
+        console.print(f"Note: mirrored images of {spec.dataset} can change their class, as they did in the paper.")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f} epochs"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    after = spec.epochs_after or spec.epochs
+    begun = time.monotonic()
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(f"run {spec.key}", total=spec.epochs + spec.n_levels * after)
+
+        def watch(progress: records.Progress) -> None:
+            before = spec.epochs + (progress.level - 1) * after if progress.level else 0
+            level = f"run {spec.key} level {progress.level}/{progress.n_levels}"
+            known = "" if progress.accuracy != progress.accuracy else f" accuracy {progress.accuracy:.1%}"
+            bar.update(task, completed=before + progress.epoch, description=level + known)
+
+        finished = run_experiment(spec, Study(options.study), data_root(options.data), options.device, watch)
+    if not finished.computed:
+        console.print(f"Run {finished.key} is there already; nothing to do.")
+        return
+    if finished.stopped:
+        console.print(finished.stopped)
+    console.print(f"Run {finished.key} finished in {time.monotonic() - begun:.0f} s; kept in {options.study}.")

@@ -1,0 +1,246 @@
+"""One run from its spec to its record: train, prune, treat, level by level, resuming where it was left."""
+
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+import torch
+from torch import nn
+
+import engine
+from engine.attributes import class_table, example_table
+from engine.claims import claim
+from engine.files import check_writable
+from engine.laboratory import Laboratory, open_laboratory
+from engine.masks import Cut, EmptyLayer, Masks, apply_masks, count_all, count_kept, cut_masks, full_masks, prunable
+from engine.outcomes import Outcome, run_tables
+from engine.randomness import generator
+from engine.records import Progress, PruneScopeError, RunSpec, Watcher
+from engine.schedules import SCHEDULES, Step, check_gradual, gradual_sparsity, steps
+from engine.snapshots import State, load_outcome, load_states, save_outcome, save_states
+from engine.specs import checked
+from engine.store import Study, examples_name
+from engine.techniques import TECHNIQUES
+from engine.training import Lesson, evaluate_network, mean_gradients, train_network
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a run ended: whether it was computed now or found, and why it stopped early, if it did."""
+
+    key: str
+    computed: bool
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The trained network that runs start from, its weights at initialisation, and what it said."""
+
+    initial: State
+    trained: State
+    outcome: Outcome
+    seconds: float
+
+
+def run_experiment(
+    spec: RunSpec, study: Study, root: Path, device: str = "auto", watch: Watcher = lambda progress: None
+) -> Finished:
+    """Compute a run and leave its record in the study; one that is there is not computed again."""
+    spec = checked(spec)
+    if study.has_run(spec.key):
+        return Finished(spec.key, computed=False)
+    lab = open_laboratory(spec, root, device)
+    check_writable(study.path, _megabytes(spec, lab))
+    keep_examples(study, spec, lab)
+    dense = dense_network(spec, study, lab, watch)
+    run = _Run(spec, study, lab, dense, watch)
+    outcomes, seconds, stopped = run.levels()
+    tables = run_tables(outcomes, lab.dataset.test.labels, len(lab.dataset.classes), spec.keep_scores)
+    committed = study.write_run(spec, tables, _provenance(lab, seconds, stopped), run.checkpoints(len(outcomes)))
+    study.clear_work(spec.key)
+    return Finished(spec.key, committed, stopped)
+
+
+def keep_examples(study: Study, spec: RunSpec, lab: Laboratory) -> None:
+    """Write the table of test examples and the class facts where the study does not have them yet."""
+    if examples_name(spec) not in study.example_sets():
+        study.write_examples(examples_name(spec), example_table(lab.dataset), class_table(lab.dataset))
+
+
+def dense_network(spec: RunSpec, study: Study, lab: Laboratory, watch: Watcher) -> Dense:
+    """The dense network of a run: found in the study, or trained and left there for the runs that share it."""
+    while (dense := _kept_dense(spec, study, lab)) is None:
+        with claim(study.path / "claims", f"dense-{spec.dense_key}") as ours:
+            if ours:
+                _train_dense(spec, study, lab, watch)
+            else:
+                time.sleep(0.5)
+    return dense
+
+
+def _kept_dense(spec: RunSpec, study: Study, lab: Laboratory) -> Dense | None:
+    path = study.dense_file(spec.dense_key)
+    states, kept = load_states(path, lab.device), load_outcome(path.with_suffix(".outcome"))
+    return Dense(states["initial"], states["trained"], *kept) if states is not None and kept is not None else None
+
+
+def _train_dense(spec: RunSpec, study: Study, lab: Laboratory, watch: Watcher) -> None:
+    path = study.dense_file(spec.dense_key)
+    begun = time.monotonic()
+    network = lab.new_network(spec)
+    initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    masks = full_masks(network)
+    train_network(network, lab.training, masks, _lesson(spec, 0, spec.epochs, watch))
+    outcome = _outcome(network, lab, Step(0, 0.0, 0.0), masks)
+    save_states(path, {"initial": initial, "trained": network.state_dict()})
+    save_outcome(path.with_suffix(".outcome"), outcome, time.monotonic() - begun)
+
+
+class _Run:
+    """The levels of one run, each kept as soon as it is finished."""
+
+    def __init__(self, spec: RunSpec, study: Study, lab: Laboratory, dense: Dense, watch: Watcher) -> None:
+        self.spec, self.lab, self.dense, self.watch = spec, lab, dense, watch
+        self.folder = study.work_folder(spec.key)
+        self.network = lab.new_network(spec)
+        self.masks = full_masks(self.network)
+        check_gradual(spec, lab.n_steps(spec, _epochs_after(spec)))
+
+    def levels(self) -> tuple[list[Outcome], float, str]:
+        """What each level came to, the seconds that all took, and why the run stopped early, if it did."""
+        self.network.load_state_dict(self.dense.trained)
+        kept, todo = self._resume()
+        stopped = ""
+        for step in todo:
+            begun = time.monotonic()
+            try:
+                self._reach(step)
+            except EmptyLayer as layer:
+                stopped = f"Level {step.level} would empty layer {layer}; level {step.level - 1} is the last."
+                break
+            outcome = _outcome(self.network, self.lab, step, self.masks)
+            kept.append((outcome, time.monotonic() - begun))
+            self._keep(*kept[-1])
+        outcomes = [self.dense.outcome, *(outcome for outcome, _ in kept)]
+        return outcomes, self.dense.seconds + sum(seconds for _, seconds in kept), stopped
+
+    def checkpoints(self, n_levels: int) -> dict[str, bytes]:
+        """The weights of every level, where the spec keeps them."""
+        if not self.spec.keep_checkpoints:
+            return {}
+        names = {f"checkpoints/level-{level:03d}.safetensors" for level in range(1, n_levels)}
+        return {name: (self.folder / name).read_bytes() for name in sorted(names)}
+
+    def _resume(self) -> tuple[list[tuple[Outcome, float]], list[Step]]:
+        """What the levels that are finished came to, with their seconds, and the steps still to do."""
+        todo = steps(self.spec)
+        states = load_states(self.folder / "state.safetensors", self.lab.device)
+        level = int(states["level"]["level"]) if states else 0
+        kept = [found for step in todo[:level] if (found := load_outcome(self._file(step.level)))]
+        if states is None or len(kept) < level:
+            return [], todo
+        self.network.load_state_dict(states["weights"])
+        self.masks = {name: states["masks"][name] for name in self.masks}
+        return kept, todo[level:]
+
+    def _reach(self, step: Step) -> None:
+        """Prune, treat and train the network up to this step."""
+        spec, cut_while_training = self.spec, self.spec.schedule == "gradual"
+        if SCHEDULES[spec.schedule].starts == "dense":
+            self.network.load_state_dict(self.dense.trained)
+            self.masks = full_masks(self.network)
+        draw = generator(spec.seed, step.level, "prune")
+        if not cut_while_training:
+            self.masks = self._cut(step.share, draw)
+        if spec.treatment == "rewind":
+            self.network.load_state_dict(self.dense.initial)
+        apply_masks(self.network, self.masks)
+
+        def on_step(done: int) -> Masks | None:
+            sparsity = gradual_sparsity(spec, step.sparsity, done) if cut_while_training else None
+            if sparsity is None:
+                return None
+            kept = count_kept(self.masks) / count_all(self.masks)
+            self.masks = self._cut(max(0.0, 1 - (1 - sparsity) / kept), draw)
+            return self.masks
+
+        lesson = _lesson(spec, step.level, _epochs_after(spec), self.watch, on_step)
+        train_network(self.network, self.lab.training, self.masks, lesson)
+
+    def _cut(self, share: float, draw: torch.Generator) -> Masks:
+        row = TECHNIQUES[self.spec.technique]
+        gradients = mean_gradients(self.network, self.lab.training) if row.needs_gradient else None
+        return cut_masks(prunable(self.network), self.masks, Cut(row, share, draw, self.spec.weight_decay), gradients)
+
+    def _keep(self, outcome: Outcome, seconds: float) -> None:
+        """Make this level the one that the run resumes from: what it said first, then where it stands."""
+        save_outcome(self._file(outcome.level), outcome, seconds)
+        weights = self.network.state_dict()
+        if self.spec.keep_checkpoints:
+            save_states(self.folder / f"checkpoints/level-{outcome.level:03d}.safetensors", {"weights": weights})
+        states = {"weights": weights, "masks": self.masks, "level": {"level": torch.tensor(outcome.level)}}
+        save_states(self.folder / "state.safetensors", states)
+
+    def _file(self, level: int) -> Path:
+        return self.folder / f"level-{level:03d}.outcome"
+
+
+def _lesson(
+    spec: RunSpec,
+    level: int,
+    epochs: int,
+    watch: Watcher,
+    on_step: Callable[[int], Masks | None] = lambda done: None,
+) -> Lesson:
+    def on_epoch(epoch: int) -> None:
+        watch(Progress(spec.key, level, spec.n_levels, epoch, epochs))
+
+    return Lesson(spec, epochs, generator(spec.seed, level, "order"), on_epoch, on_step)
+
+
+def _epochs_after(spec: RunSpec) -> int:
+    return spec.epochs_after or spec.epochs
+
+
+def _outcome(network: nn.Module, lab: Laboratory, step: Step, masks: Masks) -> Outcome:
+    said = evaluate_network(network, lab.test)
+    if not numpy.isfinite(said.loss).all():
+        raise PruneScopeError(
+            f"Training diverged at level {step.level}: the loss is not finite. Lower the learning rate."
+        )
+    validation = evaluate_network(network, lab.validation)
+    right = validation.prediction == lab.validation.labels.cpu().numpy()
+    return Outcome(
+        step.level,
+        step.sparsity,
+        count_all(masks),
+        count_kept(masks),
+        float(right.mean()),
+        said.prediction,
+        said.probability,
+        said.margin,
+        said.loss,
+    )
+
+
+def _megabytes(spec: RunSpec, lab: Laboratory) -> float:
+    """Room that the run needs while it works and when it is kept, about."""
+    weights = 4e-6 * sum(tensor.numel() for tensor in lab.new_network(spec).state_dict().values())
+    said = 20e-6 * len(lab.test) * (spec.n_levels + 1)
+    return 2 * said + weights * (5 + 2 * spec.n_levels * spec.keep_checkpoints)
+
+
+def _provenance(lab: Laboratory, seconds: float, stopped: str) -> dict[str, object]:
+    return {
+        "engine": engine.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+        "device": lab.device.type,
+        "seconds": round(seconds, 1),
+        "stopped": stopped,
+    }

@@ -1,0 +1,130 @@
+"""What crosses the engine's borders: the settings of a run, its key, and progress.
+
+Frozen dataclasses only; nothing here reads files or loads torch.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from typing import Any
+
+SCHEMA = 1
+"""Version of every file of a study; raised when the meaning of a column changes."""
+
+
+class PruneScopeError(Exception):
+    """A mistake that a user can mend; its text says what was wrong and what is allowed."""
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """Settings of one run: everything that its result depends on, and nothing else."""
+
+    dataset: str
+    network: str
+    technique: str
+    treatment: str = "rewind"
+    seed: int = 0
+    split: str = ""
+    target: str = ""
+    groups: tuple[str, ...] = ()
+    image_size: int = 0
+    schedule: str = "iterative"
+    share: float = 0.2
+    levels: int = 20
+    sparsities: tuple[float, ...] = ()
+    begin_step: int = 1000
+    end_step: int = 9000
+    every_steps: int = 500
+    epochs: int = 30
+    epochs_after: int = 0
+    batch_size: int = 32
+    learning_rate: float = 0.01
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    crop: int = 0
+    flip: bool = False
+    validation: float = 0.2
+    mitigation: str = "none"
+    keep_scores: bool = True
+    keep_checkpoints: bool = False
+
+    @property
+    def key(self) -> str:
+        """Name of the run: a hash of the settings that differ from their defaults."""
+        return digest(settings(self))
+
+    @property
+    def dense_key(self) -> str:
+        """Name of the dense network that the run starts from; runs that only prune differently share it."""
+        return digest(settings(replace(self, **{name: _DEFAULTS[name] for name in AFTER_DENSE})))
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels after the dense one."""
+        return self.levels if self.schedule == "iterative" else len(self.sparsities)
+
+
+AFTER_DENSE = (
+    "technique",
+    "treatment",
+    "schedule",
+    "share",
+    "levels",
+    "sparsities",
+    "begin_step",
+    "end_step",
+    "every_steps",
+    "epochs_after",
+    "keep_scores",
+    "keep_checkpoints",
+)
+"""Settings that matter only once the dense network is trained."""
+
+IDENTITY = ("dataset", "split", "network", "technique", "treatment", "mitigation", "schedule", "seed")
+"""Settings that stand as columns of their own in every table of many runs."""
+
+_DEFAULTS: dict[str, Any] = {"technique": "none"} | {
+    f.name: f.default for f in fields(RunSpec) if f.default is not MISSING
+}
+
+
+def settings(spec: RunSpec) -> dict[str, Any]:
+    """The settings that differ from their defaults, in JSON's types."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in asdict(spec).items()
+        if name not in _DEFAULTS or value != _DEFAULTS[name]
+    }
+
+
+def spec_from_settings(values: dict[str, Any]) -> RunSpec:
+    """The spec that `settings` wrote, with an unknown setting refused."""
+    allowed = {f.name for f in fields(RunSpec)}
+    unknown = sorted(set(values) - allowed)
+    if unknown:
+        raise PruneScopeError(f"Unknown setting {unknown[0]!r}; allowed are {', '.join(sorted(allowed))}.")
+    return RunSpec(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+def digest(values: dict[str, Any]) -> str:
+    """Twelve hexadecimal digits that stand for the values."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a run is doing now, for whoever watches it."""
+
+    run: str
+    level: int
+    n_levels: int
+    epoch: int
+    n_epochs: int
+    accuracy: float = field(default=float("nan"))
+    images: int = 0
+
+
+Watcher = Callable[[Progress], None]

@@ -1,0 +1,91 @@
+"""Which settings make sense: a spec is checked and completed here before anything runs."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from engine.datasets import DATASETS
+from engine.naming import nearest
+from engine.networks import NETWORKS
+from engine.records import PruneScopeError, RunSpec
+from engine.schedules import SCHEDULES, TREATMENTS
+from engine.techniques import TECHNIQUES
+
+TABLES: Mapping[str, Mapping[str, Any]] = {
+    "dataset": DATASETS,
+    "network": NETWORKS,
+    "technique": TECHNIQUES,
+    "treatment": TREATMENTS,
+    "schedule": SCHEDULES,
+}
+MITIGATIONS = ("none",)
+
+_POSITIVE: tuple[Callable[[float], bool], str] = (lambda value: value > 0, "a number above 0")
+_COUNT: tuple[Callable[[float], bool], str] = (lambda value: value >= 0, "0 or more")
+_SHARE: tuple[Callable[[float], bool], str] = (lambda value: 0 < value < 1, "a number between 0 and 1")
+
+RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
+    "share": _SHARE,
+    "levels": (lambda value: 1 <= value <= 1000, "1 to 1000"),
+    "epochs": _POSITIVE,
+    "epochs_after": _COUNT,
+    "batch_size": _POSITIVE,
+    "learning_rate": _POSITIVE,
+    "momentum": (lambda value: 0 <= value < 1, "0 or more and below 1"),
+    "weight_decay": _COUNT,
+    "crop": (lambda value: 0 <= value <= 32, "0 to 32 pixels"),
+    "validation": (lambda value: 0 < value < 1, "a number between 0 and 1"),
+    "seed": _COUNT,
+    "image_size": _COUNT,
+    "begin_step": _COUNT,
+    "every_steps": _POSITIVE,
+}
+_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+
+
+def checked(spec: RunSpec) -> RunSpec:
+    """The spec with its split filled in, or a refusal that says which setting is wrong and what is allowed."""
+    _check_types(spec)
+    for name, table in TABLES.items():
+        if getattr(spec, name) not in table:
+            raise nearest(getattr(spec, name), table, name)
+    if spec.mitigation not in MITIGATIONS:
+        raise nearest(spec.mitigation, MITIGATIONS, "mitigation")
+    for name, (holds, allowed) in RANGES.items():
+        if not holds(getattr(spec, name)):
+            raise PruneScopeError(f"{name} is {getattr(spec, name)}; allowed is {allowed}.")
+    splits = DATASETS[spec.dataset].splits
+    if spec.split and spec.split not in splits:
+        raise nearest(spec.split, splits, f"split of {spec.dataset}")
+    for name in (*spec.groups, *filter(None, (spec.target,))):
+        if not _NAME.match(name):
+            raise PruneScopeError(f"The name {name!r} is not allowed; use letters, digits, '.', '_' and '-'.")
+    _check_schedule(spec)
+    return replace(spec, split=spec.split or splits[0])
+
+
+def _check_types(spec: RunSpec) -> None:
+    kinds = {"int": int, "float": (int, float), "str": str, "bool": bool}
+    for f in fields(RunSpec):
+        value = getattr(spec, f.name)
+        allowed = kinds.get(str(f.type), kinds.get(getattr(f.type, "__name__", ""), tuple))
+        if not isinstance(value, allowed) or (isinstance(value, bool) and allowed is not bool):  # type: ignore[arg-type]
+            raise PruneScopeError(f"{f.name} is {value!r}; it should be of type {getattr(f.type, '__name__', f.type)}.")
+
+
+def _check_schedule(spec: RunSpec) -> None:
+    own = SCHEDULES[spec.schedule].settings
+    defaults = {f.name: f.default for f in fields(RunSpec)}
+    for name in sorted({setting for row in SCHEDULES.values() for setting in row.settings} - set(own)):
+        if getattr(spec, name) != defaults[name]:
+            raise PruneScopeError(
+                f"{name} has no meaning for the schedule {spec.schedule!r}; it takes {', '.join(own)}."
+            )
+    if "sparsities" not in own:
+        return
+    values = spec.sparsities
+    if not values or any(not 0 < value < 1 for value in values) or list(values) != sorted(set(values)):
+        raise PruneScopeError(f"sparsities is {list(values)}; it should be numbers between 0 and 1 that grow.")
+    if spec.schedule == "gradual" and spec.end_step <= spec.begin_step:
+        raise PruneScopeError(f"end_step is {spec.end_step}; it should be above begin_step, {spec.begin_step}.")

@@ -1,0 +1,222 @@
+"""Where results live: the only code that reads or writes a study's runs, examples and work in progress."""
+
+import json
+import os
+import tomllib
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from engine import catalog
+from engine.files import TEMPORARY, commit_folder, file_digest, remove_folder, write_file
+from engine.outcomes import RunTables, decode
+from engine.records import SCHEMA, PruneScopeError, RunSpec, settings, spec_from_settings
+from engine.tables import from_parquet, to_parquet
+
+SPEC = "spec.json"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What spec.json says of a finished run: its spec, how it was made, and the digest of every file of it."""
+
+    spec: RunSpec
+    provenance: dict[str, Any]
+    files: dict[str, str]
+
+
+class Study:
+    """A folder of finished runs, the examples they were tested on, and work in progress."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    # -- what is there ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """What study.toml says: title, description, provenance, the pages' defaults; empty without one."""
+        file = self.path / "study.toml"
+        try:
+            return tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise PruneScopeError(f"{file} cannot be read: {error}.") from error
+
+    def runs(self) -> list[str]:
+        """Keys of the finished runs, sorted."""
+        folder = self.path / "runs"
+        return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir()) if folder.is_dir() else []
+
+    def has_run(self, key: str) -> bool:
+        """Whether the run is finished."""
+        return (self.path / "runs" / key / SPEC).exists()
+
+    def record(self, key: str) -> RunRecord:
+        """What the run's spec.json says."""
+        name = f"runs/{key}/{SPEC}"
+        try:
+            values = json.loads(self._bytes(name))
+            if values["schema"] != SCHEMA:
+                raise PruneScopeError(f"{name} has schema version {values['schema']}; this engine reads {SCHEMA}.")
+            return RunRecord(spec_from_settings(values["settings"]), values["provenance"], values["files"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise PruneScopeError(f"{name} is damaged: {error!r}.") from error
+
+    def run_file(self, key: str, name: str, record: RunRecord | None = None) -> bytes:
+        """Content of one file of a run, refused where it is not what was written."""
+        record = record or self.record(key)
+        content = self._bytes(f"runs/{key}/{name}")
+        if file_digest(content) != record.files.get(name):
+            raise PruneScopeError(f"runs/{key}/{name} is damaged: its checksum differs from the one in {SPEC}.")
+        return content
+
+    def run_table(self, key: str, name: str, record: RunRecord | None = None) -> pd.DataFrame:
+        """The `levels` or `classes` of one run."""
+        file = f"{name}.parquet"
+        return from_parquet(self.run_file(key, file, record), f"runs/{key}/{file}").to_pandas()
+
+    def levels(self) -> pd.DataFrame:
+        """One row per model of every finished run: its identity, sparsity, accuracy, loss."""
+        return catalog.refresh(self).levels
+
+    def classes(self) -> pd.DataFrame:
+        """One row per model and class of every finished run: n, correct, predicted, loss."""
+        return catalog.refresh(self).classes
+
+    # -- examples -----------------------------------------------------------------------------------------------
+
+    def example_sets(self) -> list[str]:
+        """Names of the example tables, such as `qmnist-writers`."""
+        names = (path.name.removesuffix(".parquet") for path in (self.path / "examples").glob("*.parquet"))
+        return sorted(name for name in names if not name.endswith(".classes"))
+
+    def examples(self, dataset: str, split: str = "") -> pd.DataFrame:
+        """One row per test example: label, groups, attributes."""
+        return self._example_table(self._example_set(dataset, split))
+
+    def class_facts(self, dataset: str, split: str = "") -> pd.DataFrame:
+        """One row per class: name, training and test counts, mean entropy of its training images."""
+        return self._example_table(f"{self._example_set(dataset, split)}.classes")
+
+    def write_examples(self, name: str, examples: pd.DataFrame, classes: pd.DataFrame) -> None:
+        """Keep the test examples and class facts of a data set; those that are there stay."""
+        for file, table in ((f"{name}.classes", classes), (name, examples)):
+            path = self.path / "examples" / f"{file}.parquet"
+            if not path.exists():
+                write_file(path, to_parquet(table, "examples"))
+
+    def _example_set(self, dataset: str, split: str) -> str:
+        names = self.example_sets()
+        if not split and dataset in names:
+            return dataset
+        fitting = [n for n in names if n == f"{dataset}-{split}" or (not split and n.startswith(f"{dataset}-"))]
+        if len(fitting) != 1:
+            asked = f"{dataset}-{split}" if split else dataset
+            there = ", ".join(names) or "none"
+            raise PruneScopeError(
+                f"{'No' if not fitting else 'More than one'} example table {asked!r}; there is {there}."
+            )
+        return fitting[0]
+
+    def _example_table(self, name: str) -> pd.DataFrame:
+        file = f"examples/{name}.parquet"
+        return from_parquet(self._bytes(file), file).to_pandas()
+
+    # -- predictions --------------------------------------------------------------------------------------------
+
+    def prediction_matrix(self, key: str) -> tuple[np.ndarray, np.ndarray]:
+        """Levels (L) and predictions (L x examples) of one run."""
+        record = self.record(key)
+        rows, labels, n_classes = self._packed(key, record, ["level", "offset"])
+        matrix = np.stack([decode(offset, labels, n_classes) for offset in rows["offset"]])
+        return np.asarray(rows["level"]), matrix
+
+    def predictions(self, key: str) -> pd.DataFrame:
+        """One row per level and example of one run: prediction, and probability and margin where they were kept."""
+        record = self.record(key)
+        rows, labels, n_classes = self._packed(key, record, None)
+        n = len(labels)
+        table = {
+            "level": np.repeat(np.asarray(rows["level"]), n),
+            "example": np.tile(np.arange(n), len(rows["level"])),
+            "prediction": np.concatenate([decode(offset, labels, n_classes) for offset in rows["offset"]]),
+        }
+        for name in ("probability", "margin"):
+            if name in rows:
+                table[name] = np.concatenate([np.frombuffer(part, "<f2") for part in rows[name]])
+        return pd.DataFrame(table)
+
+    def _packed(
+        self, key: str, record: RunRecord, columns: list[str] | None
+    ) -> tuple[dict[str, list[Any]], np.ndarray, int]:
+        file = "predictions.parquet"
+        rows = from_parquet(self.run_file(key, file, record), f"runs/{key}/{file}", columns).to_pydict()
+        name = examples_name(record.spec)
+        labels = self._example_table(name)["label"].to_numpy()
+        return rows, labels, len(self._example_table(f"{name}.classes"))
+
+    # -- writing runs -------------------------------------------------------------------------------------------
+
+    def write_run(
+        self, spec: RunSpec, tables: RunTables, provenance: Mapping[str, Any], extra: Mapping[str, bytes] | None = None
+    ) -> bool:
+        """Whether this became the run's result; a result that is there already stays.
+
+        The whole folder is written aside, spec.json last, and renamed into place.
+        """
+        key = spec.key
+        aside = self.path / "work" / f"{key}.{uuid.uuid4().hex[:8]}{TEMPORARY}"
+        contents: dict[str, bytes] = {
+            "levels.parquet": to_parquet(tables.levels, "levels"),
+            "classes.parquet": to_parquet(tables.classes, "classes"),
+            "predictions.parquet": to_parquet(tables.predictions, "predictions"),
+            **(extra or {}),
+        }
+        try:
+            files = {name: write_file(aside / name, content) for name, content in contents.items()}
+            values = {
+                "schema": SCHEMA,
+                "key": key,
+                "settings": settings(spec),
+                "provenance": dict(provenance),
+                "files": files,
+            }
+            write_file(aside / SPEC, json.dumps(values, indent=1).encode())
+            return commit_folder(aside, self.path / "runs" / key)
+        except BaseException:
+            remove_folder(aside)
+            raise
+
+    # -- work in progress ---------------------------------------------------------------------------------------
+
+    def work_folder(self, key: str) -> Path:
+        """Where an unfinished run keeps its finished levels."""
+        return self.path / "work" / key
+
+    def clear_work(self, key: str) -> None:
+        """Forget an unfinished run's levels, once they are committed."""
+        remove_folder(self.work_folder(key))
+
+    def dense_file(self, dense_key: str) -> Path:
+        """Where a dense network lies that runs share."""
+        return self.path / "dense" / f"{dense_key}.safetensors"
+
+    def _bytes(self, name: str) -> bytes:
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError as error:
+            raise PruneScopeError(f"{name} is missing in {self.path}.") from error
+        except OSError as error:
+            raise PruneScopeError(f"{name} cannot be read in {self.path}: {error.strerror}.") from error
+
+
+def examples_name(spec: RunSpec) -> str:
+    """Name of the example table that a run was tested on."""
+    size = f"{spec.image_size}px" if spec.image_size else ""
+    return "-".join(part for part in (spec.dataset, spec.split, spec.target, *spec.groups, size) if part)

@@ -1,0 +1,184 @@
+"""Which weights go first: one row per pruning technique.
+
+A score says how much a weight (or an input channel) matters; `masks` counts and cuts the lowest. Names torch for types
+only, so that a menu can read the table without loading it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What a score may look at: the weights still in place, and what belongs to them.
+
+    `weights` is one-dimensional for techniques that cut single weights; for those that cut channels it is the layer's
+    tensor with the channels that are gone left out. `gradients` has the same shape and is there where the row asks for it.
+    """
+
+    weights: Tensor
+    gradients: Tensor | None
+    decay: float
+    generator: Generator
+
+
+Score = Callable[[Scored], "Tensor"]
+
+
+@dataclass(frozen=True)
+class TechniqueRow:
+    """One technique: how it is called, what it cuts, where it compares, and its score (lowest goes first)."""
+
+    key: str
+    label: str
+    help: str
+    cuts: Literal["weights", "channels"]
+    compares: Literal["layer", "network"]
+    score: Score
+    colour: str
+    needs_gradient: bool = False
+
+
+def magnitude(scored: Scored) -> Tensor:
+    """|w|."""
+    return scored.weights.abs()
+
+
+def uniform(scored: Scored) -> Tensor:
+    """Uniform numbers, one per weight; drawn on the CPU so that every device cuts the same."""
+    drawn = scored.weights.new_empty(scored.weights.shape, device="cpu").uniform_(generator=scored.generator)
+    return -drawn.to(scored.weights.device)
+
+
+def channel_uniform(scored: Scored) -> Tensor:
+    """Uniform numbers, one per input channel."""
+    n_channels = scored.weights.shape[1]
+    drawn = scored.weights.new_empty(n_channels, device="cpu").uniform_(generator=scored.generator)
+    return drawn.to(scored.weights.device)
+
+
+def channel_norm(order: float) -> Score:
+    """The norm of each input channel, over all other axes of the layer."""
+
+    def score(scored: Scored) -> Tensor:
+        others = [axis for axis in range(scored.weights.dim()) if axis != 1]
+        return scored.weights.norm(p=order, dim=others)
+
+    return score
+
+
+def decayed_gradient(scored: Scored) -> Tensor:
+    """|w (g + e w)|, with e the weight decay (Good 2022)."""
+    assert scored.gradients is not None
+    return (scored.weights * (scored.gradients + scored.decay * scored.weights)).abs()
+
+
+def undecayed_gradient(scored: Scored) -> Tensor:
+    """|w g|, the data loss alone (Good 2022)."""
+    assert scored.gradients is not None
+    return (scored.weights * scored.gradients).abs()
+
+
+TECHNIQUES: dict[str, TechniqueRow] = {
+    row.key: row
+    for row in (
+        TechniqueRow(
+            "global_unstructured",
+            "Global magnitude",
+            "Cuts the smallest weights of the whole network.",
+            "weights",
+            "network",
+            magnitude,
+            "#0072B2",
+        ),
+        TechniqueRow(
+            "l1_unstructured",
+            "Layer magnitude",
+            "Cuts the smallest weights of each layer.",
+            "weights",
+            "layer",
+            magnitude,
+            "#56B4E9",
+        ),
+        TechniqueRow(
+            "random_unstructured",
+            "Layer random",
+            "Cuts weights of each layer at random: a baseline.",
+            "weights",
+            "layer",
+            uniform,
+            "#999999",
+        ),
+        TechniqueRow(
+            "l1_structured",
+            "Channels by L1",
+            "Cuts the input channels of each layer with the smallest sum of absolute weights.",
+            "channels",
+            "layer",
+            channel_norm(1),
+            "#D55E00",
+        ),
+        TechniqueRow(
+            "l2_structured",
+            "Channels by L2",
+            "Cuts the input channels of each layer with the smallest Euclidean norm.",
+            "channels",
+            "layer",
+            channel_norm(2),
+            "#E69F00",
+        ),
+        TechniqueRow(
+            "linf_structured",
+            "Channels by L∞",
+            "Cuts the input channels of each layer whose largest weight is smallest.",
+            "channels",
+            "layer",
+            channel_norm(float("inf")),
+            "#CC79A7",
+        ),
+        TechniqueRow(
+            "random_structured",
+            "Random channels",
+            "Cuts input channels of each layer at random: a baseline.",
+            "channels",
+            "layer",
+            channel_uniform,
+            "#5D4B3C",
+        ),
+        TechniqueRow(
+            "gradient",
+            "Gradient",
+            "Cuts the weights of the whole network whose product with the decayed gradient is smallest.",
+            "weights",
+            "network",
+            decayed_gradient,
+            "#009E73",
+            needs_gradient=True,
+        ),
+        TechniqueRow(
+            "undecayed",
+            "Undecayed gradient",
+            "Like Gradient, but without the weight decay, which only measures a weight's size.",
+            "weights",
+            "network",
+            undecayed_gradient,
+            "#7A3FB5",
+            needs_gradient=True,
+        ),
+        TechniqueRow(
+            "global_random",
+            "Global random",
+            "Cuts weights of the whole network at random: a baseline.",
+            "weights",
+            "network",
+            uniform,
+            "#4D4D4D",
+        ),
+    )
+}

@@ -1,0 +1,106 @@
+"""Red flags against a plain loop, with planted harm."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from study_tables import IDENTITY, study_tables
+
+from engine.analysis.identity import MODEL
+from engine.analysis.overview import NO_DENSE, NO_FLAG, NONE_WITHIN, headline, red_flags
+
+
+def planted(n_seeds: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Ten classes of 1,000: class 7 loses 8 points at level 2, which keeps the total; level 3 loses it. Writers in
+    series hsf4 lose 3 points at level 2."""
+    levels, classes, groups = [], [], []
+    for seed in range(n_seeds):
+        identity = {"run": f"r{seed}", **IDENTITY, "technique": "global", "seed": seed}
+        for level in range(4):
+            place = identity | {"level": level, "sparsity": 1 - 0.8**level}
+            correct = np.full(10, 960) - (200 if level == 3 else 0)
+            correct[1] = 940
+            correct[7] -= {2: 80 + seed}.get(level, 0)
+            levels.append(place | {"accuracy": correct.sum() / 10_000})
+            classes += [place | {"class": k, "n": 1000, "correct": c} for k, c in enumerate(correct)]
+            right = {"hsf0": 970, "hsf4": 960 - (30 if level == 2 else 0)}
+            groups += [place | {"grouping": "series", "group": g, "n": 1000, "correct": c} for g, c in right.items()]
+    return pd.DataFrame(levels), pd.DataFrame(classes), pd.DataFrame(groups)
+
+
+def test_flags_name_the_planted_class_and_group() -> None:
+    flags = red_flags(*planted())
+    assert len(flags) == 1
+    row = flags.iloc[0]
+    assert row["level"] == 2 and row["sparsity"] == pytest.approx(0.36) and row["n_seeds"] == 3
+    assert row["dense_accuracy"] == pytest.approx(0.958) and row["accuracy"] == pytest.approx(0.9499)
+    changes = [-0.080, -0.081, -0.082]
+    assert row["class"] == 7 and row["class_n"] == 1000 and row["class_change"] == pytest.approx(-0.081)
+    interval = stats.t.interval(0.95, 2, -0.081, stats.sem(changes))
+    assert (row["class_low"], row["class_high"]) == pytest.approx(interval)
+    assert row["class_gap_dense"] == pytest.approx(0.02) and row["class_gap"] == pytest.approx(0.081)
+    assert row["class_gap_times"] == pytest.approx(4.05)
+    assert (row["grouping"], row["group"], row["group_n"]) == ("series", "hsf4", 1000)
+    assert row["group_change"] == pytest.approx(-0.03) and row["group_gap_times"] == pytest.approx(4)
+    assert row["reason"] == ""
+
+
+def test_headline_states_the_largest_loss() -> None:
+    levels, classes, groups = planted()
+    fact = headline(red_flags(levels, classes, groups))
+    assert (fact.n_models, fact.n_flagged, fact.grouping, fact.group, fact.n) == (1, 1, "class", "7", 1000)
+    assert fact.change == pytest.approx(-0.081) and fact.gap_times == pytest.approx(4.05) and fact.level == 2
+    assert fact.model[MODEL.index("technique")] == "global"
+    groups.loc[(groups["group"] == "hsf4") & (groups["level"] == 2), "correct"] = 500
+    fact = headline(red_flags(levels, classes, groups))
+    assert (fact.grouping, fact.group) == ("series", "hsf4") and fact.change == pytest.approx(-0.46)
+
+
+@pytest.mark.parametrize("within", [0.01, 0.05, 0.2])
+def test_flags_equal_a_plain_loop(within: float) -> None:
+    levels, classes = study_tables(seed=4, n=400)
+    flags = red_flags(levels.astype({"run": "category"}), classes, within=within).set_index("technique")
+    accuracy = classes.assign(accuracy=classes["correct"] / classes["n"].where(classes["n"] > 0))
+    for technique in ("global", "random"):
+        mine = levels[levels["technique"] == technique].groupby("level")["accuracy"].mean()
+        kept = [level for level in mine.index[1:] if mine[level] >= mine[0] - within]
+        row = flags.loc[technique]
+        if not kept:
+            assert row["reason"] == NONE_WITHIN and pd.isna(row["level"]) and np.isnan(row["class_change"])
+            continue
+        assert row["level"] == max(kept)
+        runs = accuracy[accuracy["technique"] == technique].pivot(
+            index=["level", "class"], columns="seed", values="accuracy"
+        )
+        change = (runs.loc[max(kept)] - runs.loc[0]).mean(axis=1)
+        assert row["class"] == change.idxmin() and row["class_change"] == pytest.approx(change.min())
+        gaps = [(runs.loc[level].max() - runs.loc[level].min()).mean() for level in (max(kept), 0)]
+        assert row["class_gap_times"] == pytest.approx(gaps[0] / gaps[1])
+
+
+def test_gap_that_was_zero_has_no_ratio() -> None:
+    levels, classes, groups = planted()
+    groups.loc[groups["level"] == 0, "correct"] = 960
+    row = red_flags(levels, classes, groups).iloc[0]
+    assert row["group_gap_dense"] == 0 and row["group_gap"] > 0 and np.isnan(row["group_gap_times"])
+
+
+def test_one_seed_has_a_change_and_no_interval() -> None:
+    row = red_flags(*planted(n_seeds=1)).iloc[0]
+    assert row["class"] == 7 and np.isnan(row["class_low"]) and row["n_seeds"] == 1
+
+
+def test_model_without_flag_says_why() -> None:
+    levels, classes, groups = planted()
+    pruned = [table[table["level"] > 0] for table in (levels, classes, groups)]
+    flags = red_flags(*pruned)
+    assert flags["reason"].tolist() == [NO_DENSE]
+    fact = headline(flags)
+    assert fact.reason == NO_FLAG and fact.n_models == 1 and fact.change is None
+
+
+def test_columns_do_not_depend_on_groups_and_an_empty_study_is_fine() -> None:
+    levels, classes, groups = planted()
+    assert list(red_flags(levels, classes)) == list(red_flags(levels, classes, groups))
+    flags = red_flags(levels.iloc[:0], classes.iloc[:0], groups.iloc[:0])
+    assert flags.empty and headline(flags).reason == NO_FLAG

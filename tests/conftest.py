@@ -1,0 +1,27 @@
+"""What tests share: tiny data sets in true formats, and the real files where this machine has them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests import tiny
+
+
+@pytest.fixture(scope="session")
+def real_root() -> Path:
+    """The root of the real data sets; without it the test is skipped."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "datasets"
+    root = Path(os.environ.get("PRUNESCOPE_DATA") or beside)
+    if not (root / "MNIST" / "raw").is_dir():
+        pytest.skip(f"no real data sets in {root}; set PRUNESCOPE_DATA to a root that has MNIST, QMNIST, FashionMNIST")
+    return root
+
+
+@pytest.fixture(scope="session")
+def tiny_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with every data set, a few examples each; to be read only."""
+    root = tmp_path_factory.mktemp("tiny")
+    for write in tiny.WRITERS:
+        write(root)
+    return root
