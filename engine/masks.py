@@ -25,7 +25,7 @@ class Cut:
     decay: float = 0.0
 
 
-def prunable(network: nn.Module) -> dict[str, nn.Parameter]:
+def prunable(network: nn.Module) -> dict[str, Tensor]:
     """The weights that pruning may cut, by name: those of convolutions and linear layers, no biases, no norms."""
     return {
         f"{name}.weight": module.weight

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NetworkRow:
-    """One network: its builder takes channels, image side and classes; `size` is the side it sees (0: the data's own)."""
+    """One network: its builder takes channels, image side and classes; `size` is the side it sees, 0 the data's."""
 
     key: str
     label: str

@@ -105,7 +105,8 @@ def spec_from_settings(values: dict[str, Any]) -> RunSpec:
     unknown = sorted(set(values) - allowed)
     if unknown:
         raise PruneScopeError(f"Unknown setting {unknown[0]!r}; allowed are {', '.join(sorted(allowed))}.")
-    return RunSpec(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    plain: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in values.items()}
+    return RunSpec(**plain)
 
 
 def digest(values: dict[str, Any]) -> str:

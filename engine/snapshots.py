@@ -58,7 +58,7 @@ def save_outcome(path: Path, outcome: Outcome, seconds: float) -> None:
 def load_outcome(path: Path) -> tuple[Outcome, float] | None:
     """What a level came to and its seconds; None where the file is absent or damaged."""
     try:
-        arrays = load_arrays(path.read_bytes())
+        arrays: dict[str, Any] = load_arrays(path.read_bytes())
         facts = json.loads(arrays.pop("facts").tobytes())
         seconds = facts.pop("seconds")
         return Outcome(**facts, **arrays), seconds

@@ -19,7 +19,7 @@ class Scored:
     """What a score may look at: the weights still in place, and what belongs to them.
 
     `weights` is one-dimensional for techniques that cut single weights; for those that cut channels it is the layer's
-    tensor with the channels that are gone left out. `gradients` has the same shape and is there where the row asks for it.
+    tensor without the channels that are gone. `gradients` has the same shape and is there where the row asks for it.
     """
 
     weights: Tensor

@@ -77,12 +77,11 @@ def pick_device(name: str = "auto") -> torch.device:
         "cpu": True,
     }
     if name == "auto":
-        name = next(kind for kind, there in available.items() if there)
+        name = next(kind for kind, is_there in available.items() if is_there)
     kind = name.split(":")[0]
     if not available.get(kind, False):
-        raise PruneScopeError(
-            f"Device {name!r} is not on this machine; there is {', '.join(k for k, there in available.items() if there)}."
-        )
+        there = ", ".join(kind for kind, is_there in available.items() if is_there)
+        raise PruneScopeError(f"Device {name!r} is not on this machine; there is {there}.")
     if kind == "cpu":
         torch.set_num_threads(1)
         torch.set_flush_denormal(True)
@@ -132,8 +131,8 @@ def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor],
     """Train in place by stochastic gradient descent; weights that are cut stay zero."""
     spec = lesson.spec
     network.train()
-    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    weights = list(prunable(network).values())
+    parameters: list[Tensor] = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    weights: list[Tensor] = list(prunable(network).values())
     cut = _as_factors(weights, masks)
     momenta = [torch.zeros_like(parameter) for parameter in parameters] if spec.momentum else None
     step = 0
@@ -141,8 +140,7 @@ def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor],
         for images, labels in batches(split, spec, lesson.generator):
             if (changed := lesson.on_step(step)) is not None:
                 cut = _as_factors(weights, changed)
-                with torch.no_grad():
-                    torch._foreach_mul_(weights, cut)
+                _apply(weights, cut)
                 network.train()
             gradients = list(torch.autograd.grad(functional.cross_entropy(network(images), labels), parameters))
             with torch.no_grad():
@@ -153,13 +151,19 @@ def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor],
                     torch._foreach_add_(momenta, gradients)
                     gradients = momenta
                 torch._foreach_add_(parameters, gradients, alpha=-spec.learning_rate)
-                if cut:
-                    torch._foreach_mul_(weights, cut)
+            _apply(weights, cut)
             step += 1
         lesson.on_epoch(epoch + 1)
 
 
-def _as_factors(weights: list[nn.Parameter], masks: Mapping[str, Tensor]) -> list[Tensor]:
+@torch.no_grad()
+def _apply(weights: list[Tensor], cut: list[Tensor]) -> None:
+    """Set what is cut to zero again."""
+    if cut:
+        torch._foreach_mul_(weights, cut)
+
+
+def _as_factors(weights: list[Tensor], masks: Mapping[str, Tensor]) -> list[Tensor]:
     """The masks as numbers in the weights' order, or nothing where nothing is cut."""
     if all(bool(mask.all()) for mask in masks.values()):
         return []

@@ -41,7 +41,7 @@ def prune_by_torch(network: nn.Module, technique: str, share: float) -> None:
 
 
 def small(name: str) -> nn.Module:
-    """The network of the table, small layers of larger weights, and small linear layers where its own would only cost time."""
+    """The network of the table, AlexNet with small linear layers; small layers have larger weights."""
     torch.manual_seed(3)
     network = NETWORKS[name].build(1, NETWORKS[name].size or 28, 10)
     if name == "alexnet":
@@ -72,16 +72,16 @@ def test_masks_equal_torch_over_twenty_levels(name: str, technique: str) -> None
     assert_same_masks(small(name), technique, 20)
 
 
-@pytest.mark.parametrize("technique", [row for row in TECHNIQUES.values() if row.cuts == "weights"], ids=lambda r: r.key)
+@pytest.mark.parametrize(
+    "technique", [row for row in TECHNIQUES.values() if row.cuts == "weights"], ids=lambda r: r.key
+)
 @given(share=st.floats(0.01, 0.9), seed=st.integers(0, 99))
 @settings(max_examples=15, deadline=None)
 def test_mask_cuts_exactly_k_and_never_restores(technique: TechniqueRow, share: float, seed: int) -> None:
     network = small("lenet")
     weights = {name: weight.detach() for name, weight in prunable(network).items()}
     gradients = {name: torch.full_like(weight, 0.5) for name, weight in weights.items()}
-    before = cut_masks(
-        weights, full_masks(network), Cut(technique, 0.3, generator(seed, 1, "prune")), gradients
-    )
+    before = cut_masks(weights, full_masks(network), Cut(technique, 0.3, generator(seed, 1, "prune")), gradients)
     try:
         after = cut_masks(weights, before, Cut(technique, share, generator(seed, 2, "prune")), gradients)
     except EmptyLayer:
@@ -114,7 +114,10 @@ def test_gradient_scores_equal_hand_written_ones() -> None:
     for key, scores in expected.items():
         lowest = {int(i) for i in scores.argsort()[:60]}
         after = cut_masks(
-            {"a": w}, {"a": torch.ones(200, dtype=torch.bool)}, Cut(TECHNIQUES[key], 0.3, generator(0, 1, "p"), decay), {"a": g}
+            {"a": w},
+            {"a": torch.ones(200, dtype=torch.bool)},
+            Cut(TECHNIQUES[key], 0.3, generator(0, 1, "p"), decay),
+            {"a": g},
         )
         assert {int(i) for i in (~after["a"]).nonzero()} == lowest
 

@@ -100,7 +100,7 @@ def test_table_equals_measures_built_by_hand(seed: int) -> None:
             assert row[key] == pytest.approx(number, abs=1e-12), key
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_max_min_equals_fairlearn(data: st.DataObject) -> None:
     n_classes = data.draw(st.integers(2, 6))
@@ -187,3 +187,10 @@ def test_empty_table_gives_an_empty_table() -> None:
 def test_row_that_stands_twice_is_refused() -> None:
     with pytest.raises(PruneScopeError, match="twice"):
         unfairness_table(pd.concat([rows("r", 0, [1, 2], [3, 3])] * 2))
+
+
+def test_equal_classes_are_never_below_zero() -> None:
+    classes = pd.concat([rows(f"r{k}", 0, [k] * 7, [100] * 7) for k in range(1, 100)])
+    table = unfairness_table(classes, ["max_min", "mean_min", "standard_deviation"])
+    values = table[["max_min", "mean_min", "standard_deviation"]].to_numpy()
+    assert (values >= 0).all() and values == pytest.approx(0)

@@ -5,7 +5,7 @@ from argparse import Namespace, _SubParsersAction
 from engine.datasets import DATASETS, data_root, fetch_dataset
 
 
-def add(commands: _SubParsersAction) -> None:  # type: ignore[type-arg]
+def add(commands: _SubParsersAction) -> None:
     """Add `data get`."""
     parser = commands.add_parser("data", help="download data sets")
     actions = parser.add_subparsers(required=True, metavar="get")

@@ -15,6 +15,11 @@ from engine.sweep import Listener
 from engine.worker import Result
 
 
+def wide_console() -> Console:
+    """A console for tables: as wide as the terminal, or wide enough for whole rows in a file or a pipe."""
+    return Console() if Console().is_terminal else Console(width=240)
+
+
 @contextmanager
 def sweep_display(preset: Preset, study: Study) -> Iterator[Listener]:
     """A listener that shows what it hears: runs, levels, throughput, time left."""

@@ -2,9 +2,9 @@
 
 from argparse import Namespace, _SubParsersAction
 
-from rich.console import Console
 from rich.table import Table
 
+from engine.commands.display import wide_console
 from engine.datasets import DATASETS
 from engine.networks import NETWORKS
 from engine.schedules import SCHEDULES, TREATMENTS
@@ -14,7 +14,7 @@ from engine.unfairness import UNFAIRNESS
 Rows = list[tuple[str, str, str]]
 
 
-def _rows(table: dict) -> Rows:  # type: ignore[type-arg]
+def _rows(table: dict) -> Rows:
     return [(row.key, row.label, row.help) for row in table.values()]
 
 
@@ -28,7 +28,7 @@ THINGS: dict[str, Rows] = {
 }
 
 
-def add(commands: _SubParsersAction) -> None:  # type: ignore[type-arg]
+def add(commands: _SubParsersAction) -> None:
     """Add `list`."""
     parser = commands.add_parser("list", help="what there is: techniques, networks, data sets, ...")
     parser.add_argument("things", choices=THINGS)
@@ -40,4 +40,4 @@ def print_list(options: Namespace) -> None:
     table = Table("key", "name", "what it does", box=None, header_style="bold")
     for row in THINGS[options.things]:
         table.add_row(*row)
-    Console().print(table)
+    wide_console().print(table)

@@ -3,6 +3,7 @@
 import time
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
 from dataclasses import MISSING, fields
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -51,15 +52,23 @@ def add_spec_arguments(parser: ArgumentParser) -> None:
         elif kind == "bool":
             parser.add_argument(flag, action=BooleanOptionalAction, default=f.default, help=text)
         elif kind == "tuple":
-            of = float if f.name == "sparsities" else str
-            parser.add_argument(flag, type=lambda words, of=of: tuple(map(of, words.split(","))), default=(), help=text)
+            parse: Any = _numbers if f.name == "sparsities" else _words
+            parser.add_argument(flag, type=parse, default=(), help=text)
         else:
-            parser.add_argument(flag, type=f.type, default=f.default, help=f"{text} (default: {f.default})")  # type: ignore[arg-type]
+            parser.add_argument(flag, type=f.type, default=f.default, help=f"{text} (default: {f.default})")
     parser.add_argument(
         "--ratios",
-        type=lambda words: tuple(1 - 1 / float(word) for word in words.split(",")),
+        type=lambda words: tuple(1 - 1 / ratio for ratio in _numbers(words)),
         help="the same as --sparsities, as weights before / after: 2,4,10 is 0.5,0.75,0.9",
     )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(map(float, text.split(",")))
 
 
 def spec_of(options: Namespace) -> RunSpec:
@@ -70,7 +79,7 @@ def spec_of(options: Namespace) -> RunSpec:
     return checked(RunSpec(**values))
 
 
-def add(commands: _SubParsersAction) -> None:  # type: ignore[type-arg]
+def add(commands: _SubParsersAction) -> None:
     """Add `run`."""
     parser = commands.add_parser("run", help="compute one run")
     add_spec_arguments(parser)

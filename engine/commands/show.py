@@ -2,13 +2,13 @@
 
 from argparse import Namespace, _SubParsersAction
 
-from rich.console import Console
 from rich.table import Table
 
+from engine.commands.display import wide_console
 from engine.store import Study
 
 
-def add(commands: _SubParsersAction) -> None:  # type: ignore[type-arg]
+def add(commands: _SubParsersAction) -> None:
     """Add `show`."""
     parser = commands.add_parser("show", help="what a study holds")
     parser.add_argument("--study", required=True)
@@ -17,7 +17,7 @@ def add(commands: _SubParsersAction) -> None:  # type: ignore[type-arg]
 
 def show_study(options: Namespace) -> None:
     """Print one line per run: what it is, and its accuracy dense and at its last level."""
-    levels, console = Study(options.study).levels(), Console()
+    levels, console = Study(options.study).levels(), wide_console()
     if levels.empty:
         console.print(f"No finished run in {options.study}; `python -m engine run --help` says how to make one.")
         return

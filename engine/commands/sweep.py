@@ -16,7 +16,7 @@ from engine.store import Study
 from engine.sweep import run_sweep, sweep_status
 
 
-def add(commands: _SubParsersAction) -> None:  # type: ignore[type-arg]
+def add(commands: _SubParsersAction) -> None:
     """Add the three."""
     parser = commands.add_parser("sweep", help="plan, run and watch many runs")
     actions = parser.add_subparsers(required=True, metavar="plan|status|run")

@@ -41,8 +41,8 @@ def test_shares_equal_a_plain_loop(threshold: float, weight: float) -> None:
     points, seeds = tables()
     seeds = seeds.drop(index=seeds.index[5])  # one point has a seed less
     choice = choose(points, threshold, weight)
-    wins, passes, nothing = loop(points, seeds, choice, seed_draws(40, 4, seed=3))
-    got = agreement(points, seeds, choice, n_resamples=40, seed=3)
+    wins, passes, nothing = loop(points, seeds, choice, seed_draws(15, 4, seed=3))
+    got = agreement(points, seeds, choice, n_resamples=15, seed=3)
     assert got.nothing == pytest.approx(nothing)
     rest = np.setdiff1d(np.arange(len(points)), got.table["position"])
     assert (wins[rest] == 0).all()

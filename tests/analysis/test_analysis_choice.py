@@ -22,7 +22,7 @@ COARSE = st.integers(0, 6).map(lambda k: k / 6)
 ROWS = st.lists(st.tuples(COARSE, st.one_of(COARSE, st.just(float("nan"))), COARSE), min_size=1, max_size=15)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(ROWS, COARSE, st.sampled_from([0.01, 0.3, 1.0, 100.0]))
 def test_choice_is_the_best_of_all_points_that_pass(
     rows: list[tuple[float, float, float]], threshold: float, weight: float

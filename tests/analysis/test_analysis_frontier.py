@@ -21,18 +21,28 @@ def dominates(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def all_pairs(points: np.ndarray) -> np.ndarray:
-    """The frontier by its definition."""
-    columns = list(points.T)
-    return np.array([not np.isnan(b).any() and not any(dominates(a, b) for a in columns) for b in columns], bool)
+    """The frontier by its definition; row a, column b of each matrix is one pair."""
+    (sparse, unfair), (sparse_b, unfair_b) = points[:, :, None], points[:, None, :]
+    at_least = (sparse >= sparse_b) & (unfair <= unfair_b)
+    better = (sparse > sparse_b) | (unfair < unfair_b)
+    return ~(at_least & better).any(axis=0) & ~np.isnan(points).any(axis=0)
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(POINTS)
 def test_front_equals_all_pairs(points: np.ndarray) -> None:
     assert pareto_front(*points).tolist() == all_pairs(points).tolist()
 
 
-@settings(max_examples=500, deadline=None)
+def test_front_equals_all_pairs_on_thousands_of_sets() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5000):
+        points = rng.integers(0, rng.integers(1, 12), (2, rng.integers(0, 30))) / 7
+        points[rng.random(points.shape) < rng.choice([0.0, 0.1, 0.9])] = np.nan
+        assert pareto_front(*points).tolist() == all_pairs(points).tolist()
+
+
+@settings(max_examples=200, deadline=None)
 @given(POINTS, st.randoms())
 def test_front_has_its_properties(points: np.ndarray, random: st.DataObject) -> None:
     front = pareto_front(*points)
@@ -48,7 +58,7 @@ def test_front_has_its_properties(points: np.ndarray, random: st.DataObject) -> 
     assert pareto_front(*np.hstack([points, points])).tolist() == [*front, *front]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=1, max_size=25))
 def test_front_is_unchanged_by_monotone_transforms(points: list[tuple[int, int]]) -> None:
     sparsity, unfairness = np.array(points, float).T
@@ -56,7 +66,7 @@ def test_front_is_unchanged_by_monotone_transforms(points: list[tuple[int, int]]
 
 
 def test_front_of_a_large_set_equals_all_pairs() -> None:
-    points = np.random.default_rng(0).integers(0, 40, (2, 600)) / 40
+    points = np.random.default_rng(1).integers(0, 40, (2, 600)) / 40
     assert pareto_front(*points).tolist() == all_pairs(points).tolist()
 
 

@@ -12,7 +12,7 @@ COARSE = st.integers(0, 5).map(lambda k: k / 5)
 ROWS = st.lists(st.tuples(COARSE, st.one_of(COARSE, st.just(float("nan"))), COARSE), min_size=1, max_size=12)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(ROWS)
 def test_each_reason_is_true(rows: list[tuple[float, float, float]]) -> None:
     points = points_table(*map(list, zip(*rows, strict=True)))

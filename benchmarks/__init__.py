@@ -1,0 +1,1 @@
+"""Reference implementations and ratios against them, measured in one run: `python -m benchmarks [NAME ...]`."""

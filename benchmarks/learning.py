@@ -1,0 +1,29 @@
+"""Does LeNet learn: dense accuracy with the paper's optimiser on the real files, MNIST in 5 epochs, Fashion-MNIST in 10.
+
+The number at the end is the smaller of reached / wanted.
+"""
+
+import tempfile
+from pathlib import Path
+
+from engine.datasets import data_root
+from engine.experiment import dense_network
+from engine.laboratory import open_laboratory
+from engine.records import RunSpec
+from engine.specs import checked
+from engine.store import Study
+
+WANTED = {("mnist", 5): 0.97, ("fashion-mnist", 10): 0.85}
+
+
+def run() -> float:
+    ratios = []
+    for (dataset, epochs), wanted in WANTED.items():
+        spec = checked(RunSpec(dataset, "lenet", "global_unstructured", epochs=epochs))
+        lab = open_laboratory(spec, data_root(), "cpu")
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = dense_network(spec, Study(Path(folder)), lab, lambda progress: None).outcome
+        accuracy = float((outcome.prediction == lab.dataset.test.labels).mean())
+        print(f"{dataset}: {accuracy:.1%} after {epochs} epochs; wanted {wanted:.0%}")
+        ratios.append(accuracy / wanted)
+    return min(ratios)
