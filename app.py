@@ -1,1 +1,5 @@
-"""Overview."""
+"""What does pruning hide behind a steady accuracy?"""
+
+from pages.shared.frame import open_page
+
+frame = open_page("app.py")

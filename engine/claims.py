@@ -2,49 +2,47 @@
 
 A claim counts as dead once its process is gone (on the same machine) or nobody has touched it for `EXPIRY` seconds.
 Claims only save work: two owners of one run would still leave one result, because the first to commit wins.
+
+A claim's file is called after its thing and a number. Whoever takes over a dead one writes the next number, which only
+one process can, and looks back: unless it has the highest number and the dead claim still is the one that it judged,
+it lets go. So no two processes hold the same claim, unless one of them was frozen and has lost it.
 """
 
 import json
 import os
-import socket
 import threading
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from engine.files import TEMPORARY, write_file
+from engine.owners import Owner, lives, this_owner
 
 EXPIRY = 30.0
 HEARTBEAT = 5.0
 
 
-@dataclass(frozen=True)
-class Owner:
-    """A process: where it runs, its number, and when it began, because numbers are used again."""
-
-    host: str
-    process: int
-    began: str
+def living_claims(folder: Path) -> set[str]:
+    """Names of the things that a living owner works on now."""
+    return {name for name, path in _claims(folder) if _is_alive(path)}
 
 
-def this_owner() -> Owner:
-    """The process that asks."""
-    return Owner(socket.gethostname(), os.getpid(), _began(os.getpid()))
-
-
-def is_claimed(folder: Path, name: str) -> bool:
-    """Whether a living owner works on this now."""
-    return _alive(folder / name)
+def remove_dead_claims(folder: Path) -> None:
+    """Remove the claims whose owners are gone."""
+    for _, path in _claims(folder):
+        if not _is_alive(path):
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
 def claim(folder: Path, name: str) -> Iterator[bool]:
     """Whether the claim is ours, kept fresh until the block ends; a dead owner's claim is taken over."""
-    path, token = folder / name, uuid.uuid4().hex
-    if not _take(path, token):
+    token = uuid.uuid4().hex
+    path = _take(folder, name, token)
+    if path is None:
         yield False
         return
     stop = threading.Event()
@@ -59,61 +57,60 @@ def claim(folder: Path, name: str) -> Iterator[bool]:
             path.unlink(missing_ok=True)
 
 
-def release_claims_of(folder: Path, processes: set[int]) -> None:
-    """Remove the claims of processes of this machine that are known to be gone."""
-    for path in folder.glob("*") if folder.is_dir() else ():
-        owner = _owner(path)
-        if owner and owner.host == socket.gethostname() and owner.process in processes:
-            path.unlink(missing_ok=True)
-
-
-def _take(path: Path, token: str) -> bool:
-    if path.exists() and not _alive(path):
-        stale, aside = _token(path), path.with_name(f".{path.name}.{token[:8]}{TEMPORARY}")
-        try:
-            os.rename(path, aside)  # one of several takers wins
-        except FileNotFoundError:
-            return False
-        if _token(aside) != stale:
-            try:
-                os.link(aside, path)  # it was a fresh claim after all: give it back
-            except FileExistsError:
-                pass
-            aside.unlink(missing_ok=True)
-            return False
-        aside.unlink(missing_ok=True)
-    owner = this_owner()
-    content = json.dumps({"token": token, "host": owner.host, "process": owner.process, "began": owner.began})
-    ours = path.with_name(f".{path.name}.{token}{TEMPORARY}")
-    write_file(ours, content.encode())
+def _take(folder: Path, name: str, token: str) -> Path | None:
+    """The file that makes the claim ours; None where somebody else has it."""
+    before = _latest(folder, name)
+    stale = _token(before) if before else ""
+    if before and _is_alive(before):
+        return None
+    ours = folder / f"{name}.{_number(before) + 1 if before else 1}"
     try:
-        os.link(ours, path)
-        return True
+        write_file(ours, json.dumps({"token": token, **asdict(this_owner())}).encode(), replace=False)
     except FileExistsError:
-        return False
-    finally:
+        return None
+    if _latest(folder, name) != ours or (before and _token(before) != stale):
         ours.unlink(missing_ok=True)
+        return None
+    if before:
+        before.unlink(missing_ok=True)
+    return ours
 
 
-def _alive(path: Path) -> bool:
+def _claims(folder: Path) -> list[tuple[str, Path]]:
+    """The claims that lie in the folder, each with the name of its thing."""
+    try:
+        names = [name for name in os.listdir(folder) if not name.endswith(TEMPORARY)]
+    except FileNotFoundError:
+        return []
+    return [(name.partition(".")[0], folder / name) for name in names]
+
+
+def _latest(folder: Path, name: str) -> Path | None:
+    return max((path for claimed, path in _claims(folder) if claimed == name), key=_number, default=None)
+
+
+def _number(path: Path) -> int:
+    number = path.name.partition(".")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def _is_alive(path: Path) -> bool:
     try:
         age = time.time() - path.stat().st_mtime
     except FileNotFoundError:
         return False
     owner = _owner(path)
-    if age > EXPIRY or owner is None:
-        return False
-    return owner.host != socket.gethostname() or _began(owner.process) == owner.began != ""
+    return age <= EXPIRY and owner is not None and lives(owner) is not False
 
 
 def _keep_fresh(path: Path, token: str, stop: threading.Event) -> None:
     while not stop.wait(HEARTBEAT):
-        if _token(path) != token:
-            return
         try:
+            if _token(path) not in (token, ""):
+                return  # taken over while this process was frozen
             os.utime(path)
-        except FileNotFoundError:
-            return
+        except OSError:
+            pass  # a disk that is away for a moment
 
 
 def _read(path: Path) -> dict[str, object]:
@@ -134,21 +131,3 @@ def _owner(path: Path) -> Owner | None:
         return Owner(str(values["host"]), int(str(values["process"])), str(values["began"]))
     except (KeyError, ValueError):
         return None
-
-
-def _began(process: int) -> str:
-    """When a process of this machine began; empty where there is none (or it only waits to be buried)."""
-    try:
-        text = Path(f"/proc/{process}/stat").read_text()
-        state, *rest = text.rpartition(")")[2].split()
-        return "" if state in "ZX" else rest[18]
-    except FileNotFoundError:
-        if Path("/proc/self").exists():
-            return ""
-    except OSError:
-        pass
-    try:
-        os.kill(process, 0)
-        return "unknown"
-    except OSError:
-        return ""

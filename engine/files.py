@@ -1,46 +1,68 @@
-"""How a file comes to be: whole or not at all. Everything that a study holds is written by `write_file`."""
+"""How a file comes to be: whole or not at all. Every file that the engine writes is written by `write_file`."""
 
 import errno
 import hashlib
 import os
+import time
 import uuid
 from pathlib import Path
 
+from engine.owners import Owner, lives, this_owner
 from engine.records import PruneScopeError
 
 TEMPORARY = ".tmp"
-"""Ending of files that are being written; one that is left over was never part of a study."""
+"""Ending of what is being written; one that is left over was never part of a study."""
+
+FORGOTTEN = 86_400.0
+"""Seconds after which a temporary of another machine counts as left over."""
+
+BLANK = b"unsealed" * 8
+"""What stands in a file in place of its seal, its own digest, while that is computed."""
 
 
-def write_file(path: Path, content: bytes) -> str:
-    """Digest of what was written: to a temporary file first, synced, then renamed into place, and the folder synced."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}{TEMPORARY}")
+def write_file(path: Path, content: bytes, replace: bool = True) -> str:
+    """Digest of what was written: to a temporary file first, synced, then renamed into place, and the folder synced.
+
+    Without `replace` the first writer wins, and every other one gets a FileExistsError.
+    """
+    temporary = temporary_beside(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with open(temporary, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        (os.replace if replace else os.link)(temporary, path)
         sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        if isinstance(error, FileExistsError) and not replace:
+            raise
         raise PruneScopeError(f"Cannot write {path}: {_reason(error)}. Nothing that was finished is lost.") from error
+    finally:
+        _remove_file(temporary)
     return file_digest(content)
 
 
 def commit_folder(finished: Path, final: Path) -> bool:
     """Whether this folder became the final one; where one is there already, the first stays and this one goes."""
-    final.parent.mkdir(parents=True, exist_ok=True)
     try:
+        make_folder(final.parent)
         os.rename(finished, final)
+        sync_folder(final.parent)
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-            raise PruneScopeError(f"Cannot move a finished run to {final}: {_reason(error)}.") from error
+            raise PruneScopeError(f"Cannot move {finished.name} to {final}: {_reason(error)}.") from error
         remove_folder(finished)
         return False
-    sync_folder(final.parent)
     return True
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, so that each of them survives a power cut."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:
@@ -55,14 +77,64 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder of files and folders; what is gone already is no error."""
+    """Remove a folder of files and folders; what is gone already or still being written to is no error."""
     for parent, _, names in os.walk(folder, topdown=False):
         for name in names:
-            (Path(parent) / name).unlink(missing_ok=True)
+            _remove_file(Path(parent) / name)
         try:
             os.rmdir(parent)
-        except FileNotFoundError:
-            pass
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+                raise PruneScopeError(f"Cannot remove {parent}: {_reason(error)}.") from error
+
+
+def _remove_file(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        pass  # what cannot be removed now is removed with the other leftovers
+
+
+# -- temporaries ------------------------------------------------------------------------------------------------
+
+
+def temporary_beside(path: Path) -> Path:
+    """A new name beside the path for what is not finished; it says which process writes it."""
+    owner = this_owner()
+    return path.with_name(f".{path.name}.{owner.host}-{owner.process}-{owner.began}-{uuid.uuid4().hex[:8]}{TEMPORARY}")
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """What writers that are dead left unfinished, anywhere in the folder but in its finished runs."""
+    found: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        found += [Path(parent) / name for name in (*folders, *names) if name.endswith(TEMPORARY)]
+        folders[:] = [name for name in folders if name != "runs" and not name.endswith(TEMPORARY)]
+    return sorted(path for path in found if _is_left_over(path))
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what writers that are dead left unfinished."""
+    for path in leftovers(folder):
+        if path.is_dir():
+            remove_folder(path)
+        else:
+            _remove_file(path)
+
+
+def _is_left_over(path: Path) -> bool:
+    try:
+        host, process, began, _ = path.name.removesuffix(TEMPORARY).rpartition(".")[2].split("-")
+        alive = lives(Owner(host, int(process), began))
+    except ValueError:
+        alive = None
+    try:
+        return not alive if alive is not None else time.time() - path.stat().st_mtime > FORGOTTEN
+    except OSError:
+        return False
+
+
+# -- checksums --------------------------------------------------------------------------------------------------
 
 
 def file_digest(content: bytes) -> str:
@@ -70,13 +142,25 @@ def file_digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def sealed(content: bytes) -> bytes:
+    """The content with its own digest in place of the `BLANK` in it."""
+    return content.replace(BLANK, file_digest(content).encode())
+
+
+def is_whole(content: bytes, seal: bytes) -> bool:
+    """Whether the content is what was sealed."""
+    return file_digest(content.replace(seal, BLANK)).encode() == seal
+
+
+# -- room -------------------------------------------------------------------------------------------------------
+
+
 def check_writable(folder: Path, megabytes: float) -> None:
     """Refuse a folder that cannot be written to or has less room than asked for."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe.{uuid.uuid4().hex[:8]}{TEMPORARY}"
-        probe.write_bytes(b"")
-        probe.unlink()
+        make_folder(folder)
+        write_file(probe := folder / f".probe{TEMPORARY}", b"")
+        _remove_file(probe)
         free = os.statvfs(folder) if hasattr(os, "statvfs") else None
     except OSError as error:
         raise PruneScopeError(f"Cannot write to {folder}: {_reason(error)}. Choose another folder.") from error

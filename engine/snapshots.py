@@ -1,4 +1,7 @@
-"""A network and what it said, as safetensors: how an unfinished run and a dense network that runs share are kept."""
+"""A network and what it said, as safetensors: how an unfinished run and a dense network that runs share are kept.
+
+Each file bears its own checksum, so that a damaged one is made again and never computed with.
+"""
 
 import json
 from dataclasses import fields
@@ -14,10 +17,11 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from engine.files import write_file
+from engine.files import BLANK, is_whole, sealed, write_file
 from engine.outcomes import Outcome
 
 _ARRAYS = ("prediction", "probability", "margin", "loss")
+_SEAL = {"sha256": BLANK.decode()}
 
 State = dict[str, Tensor]
 
@@ -29,7 +33,7 @@ def save_states(path: Path, states: dict[str, State]) -> bytes:
         for kind, state in states.items()
         for name, tensor in state.items()
     }
-    content = save_tensors(tensors)
+    content = sealed(save_tensors(tensors, _SEAL))
     write_file(path, content)
     return content
 
@@ -37,8 +41,8 @@ def save_states(path: Path, states: dict[str, State]) -> bytes:
 def load_states(path: Path, device: torch.device) -> dict[str, State] | None:
     """The sets of tensors that were kept; None where the file is absent or damaged, so that they are made again."""
     try:
-        tensors = load_tensors(path.read_bytes())
-    except (OSError, SafetensorError):
+        tensors = load_tensors(whole_snapshot(path))
+    except (OSError, SafetensorError, ValueError):
         return None
     states: dict[str, State] = {}
     for name, tensor in tensors.items():
@@ -52,7 +56,8 @@ def save_outcome(path: Path, outcome: Outcome, seconds: float) -> None:
     facts: dict[str, Any] = {f.name: getattr(outcome, f.name) for f in fields(Outcome) if f.name not in _ARRAYS}
     facts["seconds"] = seconds
     arrays = {name: np.ascontiguousarray(getattr(outcome, name)) for name in _ARRAYS}
-    write_file(path, save_arrays({**arrays, "facts": np.frombuffer(json.dumps(facts).encode(), np.uint8)}))
+    said = {**arrays, "facts": np.frombuffer(json.dumps(facts).encode(), np.uint8)}
+    write_file(path, sealed(save_arrays(said, _SEAL)))
 
 
 def load_outcome(path: Path) -> tuple[Outcome, float] | None:
@@ -64,3 +69,13 @@ def load_outcome(path: Path) -> tuple[Outcome, float] | None:
         return Outcome(**facts, **arrays), seconds
     except (OSError, SafetensorError, ValueError, KeyError, TypeError):
         return None
+
+
+def whole_snapshot(path: Path) -> bytes:
+    """Content of a file of tensors; ValueError where it is not what was sealed. The first engines sealed nothing."""
+    content = path.read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    facts = header.get("__metadata__", {}) if isinstance(header, dict) else None
+    if facts and not (set(facts) == {"sha256"} and is_whole(content, str(facts["sha256"]).encode())):
+        raise ValueError(f"{path.name} is not what was written")
+    return content

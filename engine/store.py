@@ -3,7 +3,6 @@
 import json
 import os
 import tomllib
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +13,22 @@ import numpy as np
 import pandas as pd
 
 from engine import catalog
-from engine.files import TEMPORARY, commit_folder, file_digest, remove_folder, write_file
+from engine.files import (
+    BLANK,
+    commit_folder,
+    file_digest,
+    is_whole,
+    remove_folder,
+    sealed,
+    temporary_beside,
+    write_file,
+)
 from engine.outcomes import RunTables, decode
 from engine.records import SCHEMA, PruneScopeError, RunSpec, settings, spec_from_settings
 from engine.tables import from_parquet, to_parquet
 
 SPEC = "spec.json"
+_FACTS = {"schema", "key", "settings", "provenance", "files"}
 
 
 @dataclass(frozen=True)
@@ -58,14 +67,21 @@ class Study:
         return (self.path / "runs" / key / SPEC).exists()
 
     def record(self, key: str) -> RunRecord:
-        """What the run's spec.json says."""
+        """What the run's spec.json says, refused where it is not what was written."""
         name = f"runs/{key}/{SPEC}"
+        content = self._bytes(name)
         try:
-            values = json.loads(self._bytes(name))
+            values = json.loads(content)
             if values["schema"] != SCHEMA:
                 raise PruneScopeError(f"{name} has schema version {values['schema']}; this engine reads {SCHEMA}.")
-            return RunRecord(spec_from_settings(values["settings"]), values["provenance"], values["files"])
-        except (ValueError, KeyError, TypeError) as error:
+            seal = values.pop("sha256", None)  # the first engines wrote none
+            if set(values) != _FACTS or (seal is not None and not is_whole(content, seal.encode())):
+                raise PruneScopeError(f"{name} is damaged: its checksum differs from its content.")
+            spec = spec_from_settings(values["settings"])
+            if not spec.key == values["key"] == key:
+                raise PruneScopeError(f"{name} is damaged: it holds the settings of run {spec.key}.")
+            return RunRecord(spec, dict(values["provenance"]), dict(values["files"]))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise PruneScopeError(f"{name} is damaged: {error!r}.") from error
 
     def run_file(self, key: str, name: str, record: RunRecord | None = None) -> bytes:
@@ -109,7 +125,7 @@ class Study:
         for file, table in ((f"{name}.classes", classes), (name, examples)):
             path = self.path / "examples" / f"{file}.parquet"
             if not path.exists():
-                write_file(path, to_parquet(table, "examples"))
+                write_file(path, to_parquet(table, "examples", seal=True))
 
     def _example_set(self, dataset: str, split: str) -> str:
         names = self.example_sets()
@@ -171,7 +187,7 @@ class Study:
         The whole folder is written aside, spec.json last, and renamed into place.
         """
         key = spec.key
-        aside = self.path / "work" / f"{key}.{uuid.uuid4().hex[:8]}{TEMPORARY}"
+        aside = temporary_beside(self.path / "work" / key)
         contents: dict[str, bytes] = {
             "levels.parquet": to_parquet(tables.levels, "levels"),
             "classes.parquet": to_parquet(tables.classes, "classes"),
@@ -186,8 +202,9 @@ class Study:
                 "settings": settings(spec),
                 "provenance": dict(provenance),
                 "files": files,
+                "sha256": BLANK.decode(),
             }
-            write_file(aside / SPEC, json.dumps(values, indent=1).encode())
+            write_file(aside / SPEC, sealed(json.dumps(values, indent=1).encode()))
             return commit_folder(aside, self.path / "runs" / key)
         except BaseException:
             remove_folder(aside)

@@ -1,0 +1,57 @@
+"""Which process something belongs to, and whether that process still lives."""
+
+import hashlib
+import os
+import socket
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process: the machine it runs on, its number, and when it began, because numbers are used again."""
+
+    host: str
+    process: int
+    began: str
+
+
+def this_owner() -> Owner:
+    """The process that asks."""
+    return Owner(this_host(), os.getpid(), _began(os.getpid()))
+
+
+@cache
+def this_host() -> str:
+    """Letters for this machine since it was switched on, or for this container: where process numbers mean one thing."""
+    parts = [socket.gethostname()]
+    for read in (lambda: Path("/proc/sys/kernel/random/boot_id").read_text(), lambda: os.readlink("/proc/self/ns/pid")):
+        try:
+            parts.append(read())
+        except OSError:
+            pass  # not Linux: the name alone has to do
+    return hashlib.sha256("/".join(parts).encode()).hexdigest()[:8]
+
+
+def lives(owner: Owner) -> bool | None:
+    """Whether the process is still there; None where only its own machine could tell."""
+    return _began(owner.process) == owner.began != "" if owner.host == this_host() else None
+
+
+def _began(process: int) -> str:
+    """When a process of this machine began; empty where there is none (or it only waits to be buried)."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+        state, *rest = text.rpartition(")")[2].split()
+        return "" if state in "ZX" else rest[18]
+    except (FileNotFoundError, ProcessLookupError):
+        if Path("/proc/self").exists():
+            return ""
+    except OSError:
+        pass
+    try:
+        os.kill(process, 0)
+        return "unknown"
+    except OSError:
+        return ""

@@ -1,0 +1,1 @@
+"""What pages share: the frame, loading, charts, words."""

@@ -1,0 +1,1 @@
+"""Charts: a table in, a plotly figure out; nothing here knows of Streamlit."""

@@ -1,0 +1,110 @@
+"""How numbers and names are written: one formatter for sentences, tables and hover text."""
+
+import html
+import math
+import re
+
+import pandas as pd
+
+from engine.datasets import DATASETS
+from engine.networks import NETWORKS
+from engine.schedules import TREATMENTS
+from engine.techniques import TECHNIQUES
+from engine.unfairness import UNFAIRNESS
+
+MISSING = "—"
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^&])")
+
+
+def percent(value: float, digits: int = 1) -> str:
+    """A rate as "97.3 %"."""
+    return MISSING if _unknown(value) else f"{100 * value:.{digits}f} %"
+
+
+def sparsity(value: float) -> str:
+    """A sparsity with enough digits to tell levels apart: "48.8 %", "98.85 %", "99.954 %"."""
+    if _unknown(value):
+        return MISSING
+    kept = 1 - value
+    digits = 1 if kept >= 0.1 else min(4, 1 - math.floor(math.log10(kept))) if kept > 0 else 0
+    return percent(value, digits)
+
+
+def points(value: float, digits: int = 1, sign: bool = True) -> str:
+    """A difference of rates in points: "-3.2 pt"."""
+    return MISSING if _unknown(value) else f"{100 * value:{'+' if sign else ''}.{digits}f} pt"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Any other number, with so many significant digits."""
+    return MISSING if _unknown(value) else f"{value:,.{digits}g}"
+
+
+def count(value: float) -> str:
+    """A count with thousands marked."""
+    return MISSING if _unknown(value) else f"{int(value):,}"
+
+
+def times(value: float) -> str:
+    """A factor as "2.3 times"."""
+    return MISSING if _unknown(value) else f"{value:.1f} times"
+
+
+def plus_minus(low: float, high: float, digits: int = 1) -> str:
+    """Half of an interval as "± 1.2"; empty where there is none."""
+    return "" if _unknown(low) or _unknown(high) else f"± {100 * (high - low) / 2:.{digits}f}"
+
+
+def unfairness(value: float, measure: str) -> str:
+    """An unfairness in its measure's unit: points for gaps of accuracy, a plain number otherwise."""
+    return number(value) if measure in ("intensification", "excessive_loss_gap") else points(value, sign=False)
+
+
+def technique(key: str) -> str:
+    """A technique's name."""
+    return TECHNIQUES[key].label if key in TECHNIQUES else str(key)
+
+
+def network(key: str) -> str:
+    """A network's name."""
+    return NETWORKS[key].label if key in NETWORKS else str(key)
+
+
+def dataset(key: str) -> str:
+    """A data set's name."""
+    return DATASETS[key].label if key in DATASETS else str(key)
+
+
+def treatment(key: str) -> str:
+    """A treatment's name."""
+    return key.capitalize() if key in TREATMENTS else str(key)
+
+
+def measure(key: str) -> str:
+    """An unfairness measure's name."""
+    return UNFAIRNESS[key].label if key in UNFAIRNESS else str(key)
+
+
+def plain(text: object) -> str:
+    """Text from a user's file, so that markdown shows it as it is."""
+    return _MARKDOWN.sub(r"\\\1", str(text).replace("\n", " "))
+
+
+def chart_text(text: object) -> str:
+    """Text from a user's file, so that a chart shows it as it is: Plotly reads a few HTML tags."""
+    return html.escape(str(text).replace("\n", " "), quote=False)
+
+
+def csv_bytes(table: pd.DataFrame) -> bytes:
+    """The table as CSV; text that a spreadsheet would read as a formula gets a leading apostrophe."""
+    safe = table.copy()
+    for name in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[name]) and not pd.api.types.is_bool_dtype(safe[name]):
+            text = safe[name].astype("object")
+            risky = text.map(lambda value: isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"))
+            safe[name] = text.where(~risky.astype(bool), "'" + text.astype(str))
+    return safe.to_csv(index=False).encode()
+
+
+def _unknown(value: float | None) -> bool:
+    return value is None or value is pd.NA or math.isnan(value)

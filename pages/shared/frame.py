@@ -1,0 +1,154 @@
+"""The frame around every page: title, menu, study, filters; all of it in the address, so that a link shows the same."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from engine.records import PruneScopeError
+from engine.techniques import TECHNIQUES
+from pages.shared import formats, load
+from pages.shared.load import Experiment, Source
+from pages.shared.memory import keep_memory_free
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One page of the menu: its file, its name, its icon, and the question that it answers."""
+
+    file: str
+    label: str
+    icon: str
+    question: str
+
+
+MENU = (
+    Entry("app.py", "Overview", ":material/home:", "What does pruning hide behind a steady accuracy?"),
+    Entry("pages/class_curves.py", "Class curves", ":material/show_chart:", "Which classes fall first?"),
+    Entry("pages/writers.py", "Writers", ":material/groups:", "Who loses, and does their writing explain it?"),
+    Entry("pages/frontier.py", "Frontier", ":material/stacked_line_chart:", "Which pruned network should we ship?"),
+    Entry("pages/method.py", "Method", ":material/menu_book:", "How are these numbers made?"),
+)
+SHARED_KEYS = ("study", "dataset", "network", "protocol", "techniques", "treatments")
+"""Settings of the frame, by their names in the address."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a page works on: the study, the experiment, and the techniques and treatments that are switched on."""
+
+    source: Source
+    name: str
+    experiment: Experiment
+    techniques: tuple[str, ...]
+    treatments: tuple[str, ...]
+    dark: bool
+
+    def keep(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The rows of the chosen techniques and treatments."""
+        wanted = table["technique"].isin(self.techniques) & table["treatment"].isin(self.treatments)
+        return table[wanted.to_numpy()].reset_index(drop=True)
+
+    @property
+    def class_names(self) -> dict[int, str]:
+        """Names of the classes by their numbers."""
+        facts = load.class_facts(self.source, self.experiment.dataset, self.experiment.split)
+        return dict(zip(facts["class"].astype(int), facts["name"].astype(str), strict=True))
+
+
+def open_page(file: str) -> Frame:
+    """Draw the frame of this page and say what it works on; stops with a sentence where there is nothing to show."""
+    entry = next(entry for entry in MENU if entry.file == file)
+    st.set_page_config(page_title=f"{entry.label} · PruneScope", page_icon="✂️", layout="wide")
+    keep_memory_free()
+    with st.sidebar:
+        st.markdown("### PruneScope")
+        _menu()
+        name = _study()
+    st.html("<style>.stMainBlockContainer {padding-top: 2.5rem; padding-bottom: 3rem}</style>")
+    st.header(entry.label, anchor=False)
+    st.caption(entry.question)
+    if name is None:
+        _nothing("No study found.", f"Studies are folders with finished runs under `{load.studies_root().name}/`.")
+    source = load.source(name)
+    try:
+        found = load.experiments(source)
+    except PruneScopeError as error:
+        _nothing("This study cannot be read.", formats.plain(error))
+    if not found:
+        _nothing("This study has no finished run yet.", "It will show here as soon as its first run is finished.")
+    with st.sidebar:
+        experiment = _experiment(found)
+        techniques, treatments = _filters(source, experiment)
+    frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark")
+    if not techniques or not treatments:
+        _nothing("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
+    return frame
+
+
+def shared_link() -> dict[str, list[str]]:
+    """The frame's settings as they stand in the address, for links to other pages."""
+    return {key: st.query_params.get_all(key) for key in SHARED_KEYS if key in st.query_params}
+
+
+def _menu() -> None:
+    for entry in MENU:
+        st.page_link(entry.file, label=entry.label, icon=entry.icon, help=entry.question, query_params=shared_link())
+
+
+def _study() -> str | None:
+    names = load.study_names()
+    if not names:
+        return None
+    return str(st.selectbox("Study", names, key="study", bind="query-params", help="A folder of finished runs."))
+
+
+def _experiment(found: list[Experiment]) -> Experiment:
+    """The experiment that the three pickers name; each offers only what the ones above leave."""
+
+    def pick(label: str, key: str, options: list[str], text: str) -> str:
+        return str(st.selectbox(label, list(dict.fromkeys(options)), key=key, bind="query-params", help=text))
+
+    data = pick("Data set", "dataset", [_data_label(e) for e in found], "Data set and how it is split.")
+    found = [e for e in found if _data_label(e) == data]
+    networks = [formats.network(e.network) for e in found]
+    chosen = pick("Network", "network", networks, "The network that was pruned.")
+    found = [e for e in found if formats.network(e.network) == chosen]
+    protocol = pick("Protocol", "protocol", [e.protocol for e in found], "How long it trained and how it was pruned.")
+    return next(e for e in found if e.protocol == protocol)
+
+
+def _data_label(experiment: Experiment) -> str:
+    name = formats.dataset(experiment.dataset)
+    return name if experiment.split in ("", "official") else f"{name} ({experiment.split})"
+
+
+def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    rows = load.levels(source, experiment)
+    there = set(map(str, rows["technique"].unique()))
+    keys = [key for key in TECHNIQUES if key in there] + sorted(there - set(TECHNIQUES))
+    label = {formats.technique(key): key for key in keys}
+    techniques = st.multiselect(
+        "Techniques",
+        list(label),
+        default=list(label),
+        key="techniques",
+        bind="query-params",
+        help="How weights are cut.",
+    )
+    ways = {formats.treatment(key): key for key in sorted(map(str, rows["treatment"].unique()), reverse=True)}
+    treatments = st.pills(
+        "Treatments",
+        list(ways),
+        selection_mode="multi",
+        default=list(ways),
+        key="treatments",
+        bind="query-params",
+        help="Rewind: weights that remain go back to their first values. Finetune: training goes on.",
+    )
+    return tuple(label[name] for name in techniques), tuple(ways[name] for name in treatments or ())
+
+
+def _nothing(title: str, way_on: str) -> None:
+    st.info(f"**{title}** {way_on}", icon=":material/info:")
+    st.stop()

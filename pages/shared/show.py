@@ -1,0 +1,55 @@
+"""How a chart is put on a page: the figure with its description, and its menu: as table, CSV, HTML, image format."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.shared.formats import csv_bytes
+
+BUTTONS = ["toImage", "zoom2d", "select2d", "resetScale2d", "resetCameraDefault3d"]
+
+
+def show_chart(
+    figure: go.Figure,
+    key: str,
+    alt: str,
+    table: pd.DataFrame | Callable[[], pd.DataFrame],
+    selects: bool = False,
+) -> Any:
+    """Draw a figure with its menu; the selection where `selects`, else nothing.
+
+    `alt` says in a sentence what the chart shows; `table` holds the numbers behind it.
+    """
+    as_table, image = st.session_state.get(f"{key}-table", False), st.session_state.get(f"{key}-image", "png")
+    event = None
+    if as_table:
+        st.dataframe(_table(table), hide_index=True, height=int(figure.layout.height or 450), key=f"{key}-rows")
+    else:
+        config = {
+            "displaylogo": False,
+            "modeBarButtons": [[name for name in BUTTONS if selects or name != "select2d"]],
+            "toImageButtonOptions": {"format": image, "filename": key, "scale": 2},
+        }
+        event = st.plotly_chart(
+            figure,
+            key=key,
+            config=config,
+            alt=alt,
+            on_select="rerun" if selects else "ignore",
+            selection_mode="points",
+        )
+    with st.popover("", icon=":material/more_horiz:", help="Show as table, download", type="tertiary"):
+        st.toggle("Show as table", key=f"{key}-table")
+        st.segmented_control("Camera button saves", ["png", "svg"], default="png", key=f"{key}-image")
+        st.download_button("CSV", lambda: csv_bytes(_table(table)), f"{key}.csv", "text/csv", key=f"{key}-csv")
+        st.download_button(
+            "HTML", lambda: figure.to_html(include_plotlyjs=True), f"{key}.html", "text/html", key=f"{key}-html"
+        )
+    return event if selects else None
+
+
+def _table(table: pd.DataFrame | Callable[[], pd.DataFrame]) -> pd.DataFrame:
+    return table() if callable(table) else table

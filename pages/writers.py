@@ -1,0 +1,5 @@
+"""x"""
+
+from pages.shared.frame import open_page
+
+frame = open_page("pages/writers.py")
