@@ -1,4 +1,4 @@
-"""Does LeNet learn: dense accuracy with the paper's optimiser on the real files, MNIST in 5 epochs, Fashion-MNIST in 10.
+"""Does LeNet learn: dense accuracy on the real files, MNIST in 5 epochs, Fashion-MNIST in 10.
 
 The number at the end is the smaller of reached / wanted.
 """

@@ -1,6 +1,8 @@
 """The frame around every page: title, menu, study, filters; all of it in the address, so that a link shows the same."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
 
 import pandas as pd
 import streamlit as st
@@ -29,6 +31,7 @@ MENU = (
     Entry("pages/frontier.py", "Frontier", ":material/stacked_line_chart:", "Which pruned network should we ship?"),
     Entry("pages/method.py", "Method", ":material/menu_book:", "How are these numbers made?"),
 )
+ICON = Path(__file__).with_name("icon.png")
 SHARED_KEYS = ("study", "dataset", "network", "protocol", "techniques", "treatments")
 """Settings of the frame, by their names in the address."""
 
@@ -59,7 +62,7 @@ class Frame:
 def open_page(file: str) -> Frame:
     """Draw the frame of this page and say what it works on; stops with a sentence where there is nothing to show."""
     entry = next(entry for entry in MENU if entry.file == file)
-    st.set_page_config(page_title=f"{entry.label} · PruneScope", page_icon="✂️", layout="wide")
+    st.set_page_config(page_title=f"{entry.label} · PruneScope", page_icon=str(ICON), layout="wide")
     keep_memory_free()
     with st.sidebar:
         st.markdown("### PruneScope")
@@ -149,6 +152,6 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
     return tuple(label[name] for name in techniques), tuple(ways[name] for name in treatments or ())
 
 
-def _nothing(title: str, way_on: str) -> None:
+def _nothing(title: str, way_on: str) -> NoReturn:
     st.info(f"**{title}** {way_on}", icon=":material/info:")
     st.stop()
