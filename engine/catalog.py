@@ -6,38 +6,82 @@ The files are named by their content and an index names the current ones, so a r
 from __future__ import annotations
 
 import json
+import os
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from engine.files import write_file
+from engine.files import file_digest, write_file
 from engine.protocols import protocol
-from engine.records import IDENTITY, SCHEMA, PruneScopeError
+from engine.records import IDENTITY, SCHEMA, PruneScopeError, digest
 from engine.tables import from_parquet, to_parquet
 
 if TYPE_CHECKING:
-    from engine.store import Study
+    from engine.store import RunRecord, Study
 
-KINDS = ("runs", "levels", "classes")
 INDEX = "index.json"
+WORDS = (*IDENTITY[:-1], "protocol", "device", "engine", "stopped")
+KINDS: Mapping[str, pa.Schema] = {
+    "runs": pa.schema(
+        [
+            *((name, pa.string()) for name in ("run", *WORDS)),
+            *((name, pa.int64()) for name in ("seed", "epochs")),
+            ("seconds", pa.float64()),
+        ]
+    ),
+    "levels": pa.schema(
+        [
+            ("row", pa.int32()),
+            ("level", pa.int64()),
+            *((name, pa.float64()) for name in ("sparsity_asked", "sparsity", "accuracy", "loss")),
+            ("validation_accuracy", pa.float64()),
+            *((name, pa.int64()) for name in ("n_weights", "n_kept")),
+        ]
+    ),
+    "classes": pa.schema(
+        [
+            ("row", pa.int32()),
+            *((name, pa.int16()) for name in ("level", "class")),
+            *((name, pa.int32()) for name in ("n", "correct", "predicted")),
+            *((name, pa.float64()) for name in ("loss", "sparsity")),
+        ]
+    ),
+}
+"""Columns of each table; `row` says which row of `runs` a level or class belongs to."""
+
+UNUSED_SECONDS = 60.0
+"""How long a file that the index no longer names stays, for those who are about to read it."""
+
+Tables = dict[str, pa.Table]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one run adds: its row of `runs`, and its rows of the others without the column `row`."""
+
+    run: dict[str, Any]
+    levels: pa.Table
+    classes: pa.Table
 
 
 @dataclass(frozen=True)
 class Catalog:
     """The tables of all finished runs; `broken` says of each run left out why it could not be read."""
 
-    tables: dict[str, pa.Table]
+    tables: Tables
     broken: dict[str, str]
 
     @cached_property
     def runs(self) -> pd.DataFrame:
         """One row per run: its identity, protocol, how it was made."""
-        runs = self.tables["runs"].to_pandas()
-        words = [*IDENTITY[:-1], "protocol", "run", "device", "engine", "stopped"]
-        return runs.astype(dict.fromkeys(words, "category"))
+        return self.tables["runs"].to_pandas().astype(dict.fromkeys(("run", *WORDS), "category"))
 
     @cached_property
     def levels(self) -> pd.DataFrame:
@@ -50,132 +94,154 @@ class Catalog:
         return self._with_identity("classes")
 
     def _with_identity(self, kind: str) -> pd.DataFrame:
-        table = self.tables[kind].to_pandas()
-        rows = table.pop("row").to_numpy()
+        rows = self.tables[kind]["row"].to_numpy()
         identity = self.runs[["run", *IDENTITY[:-1], "protocol", "seed"]].take(rows).reset_index(drop=True)
-        return pd.concat([identity, table], axis=1)
+        return pd.concat([identity, self.tables[kind].drop_columns("row").to_pandas()], axis=1)
 
 
 def refresh(study: Study) -> Catalog:
-    """The catalog of all finished runs; only runs that it does not know yet are read."""
-    known = _load(study)
+    """The catalog of all finished runs; read are only those that it does not know, or that were broken and changed."""
+    tables, broken = _load(study) or (empty_tables(), {})
     there = study.runs()
-    have = known.tables["runs"]["run"].to_pylist() if known else []
-    if known and have == there:
-        return known
-    kept = set(have) & set(there)
-    parts, broken = _read_runs(study, [key for key in there if key not in kept])
-    catalog = Catalog(_merged(known.tables if known else None, kept, parts), broken)
+    kept = set(tables["runs"]["run"].to_pylist()) & set(there)
+    broken = {key: found for key, found in broken.items() if found["stamp"] == _stamp(study, key)}
+    new = [key for key in there if key not in kept and key not in broken]
+    if not new and len(kept) == tables["runs"].num_rows:
+        return _catalog(tables, broken)
+    parts, failed = _read_runs(study, new)
+    tables, broken = merged_tables(tables, kept, joined_tables(parts)), broken | failed
     try:
-        _save(study, catalog)
+        _save(study, tables, broken)
     except PruneScopeError:
         pass  # a study that cannot be written to is read all the same
-    return catalog
+    return _catalog(tables, broken)
 
 
-def _read_runs(study: Study, keys: list[str]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    parts, broken = {}, {}
+def empty_tables() -> Tables:
+    """The tables of no runs."""
+    return {kind: schema.empty_table() for kind, schema in KINDS.items()}
+
+
+def run_part(key: str, record: RunRecord, levels: pa.Table, classes: pa.Table) -> Part:
+    """What one run adds to each table, `row` aside; ValueError where its tables do not fit each other."""
+    at, of = levels["level"].to_numpy(), classes["level"].to_numpy()
+    places = np.searchsorted(at, of).clip(max=len(at) - 1)
+    if (at[places] != of).any():
+        raise ValueError("its classes have levels that its levels lack")
+    classes = classes.append_column("sparsity", pa.array(levels["sparsity"].to_numpy()[places]))
+    tables = {"levels": levels, "classes": classes}
+    own = {kind: schema.remove(0) for kind, schema in KINDS.items() if kind in tables}
+    return Part(_run_row(key, record), *(tables[kind].select(own[kind].names).cast(own[kind]) for kind in own))
+
+
+def joined_tables(parts: Sequence[Part]) -> Tables:
+    """The tables of these runs."""
+    if not parts:
+        return empty_tables()
+    runs = pa.Table.from_pylist([part.run for part in parts], KINDS["runs"])
+    return {
+        "runs": runs,
+        "levels": _stacked([part.levels for part in parts]),
+        "classes": _stacked([part.classes for part in parts]),
+    }
+
+
+def merged_tables(old: Tables, kept: set[str], new: Tables) -> Tables:
+    """Old rows of the runs that stay and all new ones, in the order of run keys."""
+    runs = pa.concat_tables([old["runs"], new["runs"]])
+    names = np.array(runs["run"].to_pylist(), dtype=object)
+    stays = np.array([number >= old["runs"].num_rows or name in kept for number, name in enumerate(names)], bool)
+    order = np.flatnonzero(stays)[np.argsort(names[stays])]
+    row_after = np.full(len(names), -1, "int32")
+    row_after[order] = np.arange(len(order))
+    tables = {"runs": runs.take(order)}
+    for kind in ("levels", "classes"):
+        table = pa.concat_tables([old[kind], new[kind]]).combine_chunks()
+        shift = np.repeat([0, old["runs"].num_rows], [old[kind].num_rows, new[kind].num_rows])
+        after = row_after[table["row"].to_numpy() + shift]
+        rows = np.argsort(after, kind="stable")[np.count_nonzero(after < 0) :]
+        tables[kind] = table.take(rows).set_column(0, "row", pa.array(after[rows]))
+    return tables
+
+
+def _catalog(tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> Catalog:
+    return Catalog(tables, {key: found["reason"] for key, found in broken.items()})
+
+
+def _read_runs(study: Study, keys: list[str]) -> tuple[list[Part], dict[str, dict[str, str]]]:
+    parts, broken = [], {}
     for key in keys:
+        stamp = _stamp(study, key)
         try:
             record = study.record(key)
-            if record.spec.key != key:
-                raise PruneScopeError(f"runs/{key} holds the settings of run {record.spec.key}.")
-            levels, classes = (study.run_table(key, kind, record) for kind in ("levels", "classes"))
-            parts[key] = {"runs": _run_row(key, record), "levels": levels, "classes": _slim(classes, levels)}
+            tables = (study.run_rows(key, kind, record) for kind in ("levels", "classes"))
+            parts.append(run_part(key, record, *tables))
         except PruneScopeError as error:
-            broken[key] = str(error)
+            broken[key] = {"stamp": stamp, "reason": str(error)}
+        except (ValueError, KeyError, TypeError, IndexError, pa.ArrowException) as error:
+            broken[key] = {"stamp": stamp, "reason": f"runs/{key} is damaged: {error}."}
     return parts, broken
 
 
-def _run_row(key: str, record: Any) -> dict[str, Any]:
+def _stamp(study: Study, key: str) -> str:
+    """Letters that change with the files of a run; a broken run is looked at again once they do."""
+    try:
+        with os.scandir(study.path / "runs" / key) as entries:
+            return digest({e.name: [(s := e.stat()).st_size, s.st_mtime_ns, s.st_ctime_ns] for e in entries})
+    except OSError:
+        return ""
+
+
+def _run_row(key: str, record: RunRecord) -> dict[str, Any]:
     made = record.provenance
     return {
         "run": key,
         **{name: getattr(record.spec, name) for name in IDENTITY},
         "protocol": protocol(record.spec),
         "epochs": record.spec.epochs,
-        "device": str(made.get("device", "")),
-        "engine": str(made.get("engine", "")),
+        **{name: str(made.get(name, "")) for name in ("device", "engine", "stopped")},
         "seconds": float(made.get("seconds", float("nan"))),
-        "stopped": str(made.get("stopped", "")),
     }
 
 
-def _slim(classes: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
-    sparsity = classes["level"].map(levels.set_index("level")["sparsity"])
-    return classes.assign(sparsity=sparsity).astype(
-        {"level": "int16", "class": "int16", "n": "int32", "correct": "int32", "predicted": "int32"}
-    )
+def _stacked(tables: list[pa.Table]) -> pa.Table:
+    rows = np.repeat(np.arange(len(tables), dtype="int32"), [table.num_rows for table in tables])
+    return pa.concat_tables(tables).combine_chunks().add_column(0, "row", pa.array(rows))
 
 
-def _merged(old: dict[str, pa.Table] | None, kept: set[str], parts: dict[str, dict[str, Any]]) -> dict[str, pa.Table]:
-    """Old rows of the runs that stay and the new ones, in the order of run keys."""
-    order = {key: row for row, key in enumerate(sorted(kept | set(parts)))}
-    frames: dict[str, list[pd.DataFrame]] = {kind: [] for kind in KINDS}
-    if old is not None:
-        runs = old["runs"].to_pandas()
-        frames["runs"].append(runs[runs["run"].isin(kept)])
-        for kind in ("levels", "classes"):
-            table = old[kind].to_pandas()
-            new_row = runs["run"].map(order).fillna(-1).astype("int32").to_numpy()[table["row"].to_numpy()]
-            frames[kind].append(table.assign(row=new_row)[new_row >= 0])
-    if parts:
-        frames["runs"].append(pd.DataFrame([part["runs"] for part in parts.values()]))
-        for kind in ("levels", "classes"):
-            frames[kind].extend(
-                part[kind].assign(row=order[key]).astype({"row": "int32"}) for key, part in parts.items()
-            )
-    tables = {}
-    for kind, by in (("runs", "run"), ("levels", "row"), ("classes", "row")):
-        frame = pd.concat(frames[kind], ignore_index=True) if frames[kind] else _empty(kind)
-        frame = frame.sort_values(by, kind="stable", ignore_index=True)
-        tables[kind] = pa.Table.from_pandas(frame, preserve_index=False)
-    return tables
-
-
-def _empty(kind: str) -> pd.DataFrame:
-    words = [*IDENTITY[:-1], "protocol", "device", "engine", "stopped"]
-    columns = {
-        "runs": {"run": "str", **dict.fromkeys(words, "str"), "seed": "int64", "epochs": "int64", "seconds": "float64"},
-        "levels": {
-            "row": "int32",
-            "level": "int64",
-            **dict.fromkeys(("sparsity_asked", "sparsity", "accuracy", "loss", "validation_accuracy"), "float64"),
-            **dict.fromkeys(("n_weights", "n_kept"), "int64"),
-        },
-        "classes": {
-            "row": "int32",
-            **dict.fromkeys(("level", "class"), "int16"),
-            **dict.fromkeys(("n", "correct", "predicted"), "int32"),
-            **dict.fromkeys(("loss", "sparsity"), "float64"),
-        },
-    }[kind]
-    return pd.DataFrame({name: pd.Series(dtype=kind_) for name, kind_ in columns.items()})
-
-
-def _load(study: Study) -> Catalog | None:
+def _load(study: Study) -> tuple[Tables, dict[str, dict[str, str]]] | None:
     folder = study.path / "catalog"
-    try:
-        index = json.loads((folder / INDEX).read_text())
-        if index["schema"] != SCHEMA:
-            return None
-        tables = {kind: from_parquet((folder / index[kind]).read_bytes(), index[kind]) for kind in KINDS}
-    except (OSError, ValueError, KeyError, TypeError, PruneScopeError):
-        return None  # absent, older or damaged: it is made anew from the runs
-    return Catalog(tables, {})
+    for _ in range(3):  # the index may change while the files that it named are read
+        try:
+            index = json.loads((folder / INDEX).read_bytes())
+            if index["schema"] == SCHEMA:
+                return {kind: _table(folder / index[kind], kind) for kind in KINDS}, dict(index.get("broken", {}))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, KeyError, TypeError, PruneScopeError):
+            break
+    return None  # absent, older or damaged: it is made anew from the runs
 
 
-def _save(study: Study, catalog: Catalog) -> None:
-    from engine.files import file_digest
+def _table(path: Path, kind: str) -> pa.Table:
+    content = path.read_bytes()
+    if path.name != _file_name(kind, content):
+        raise PruneScopeError(f"{path.name} is damaged: its checksum differs from its name.")
+    return from_parquet(content, path.name).cast(KINDS[kind])
 
+
+def _save(study: Study, tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> None:
     folder = study.path / "catalog"
-    index: dict[str, Any] = {"schema": SCHEMA}
-    for kind, table in catalog.tables.items():
+    index: dict[str, Any] = {"schema": SCHEMA, "broken": broken}
+    for kind, table in tables.items():
         content = to_parquet(table, kind)
-        index[kind] = f"{kind}-{file_digest(content)[:12]}.parquet"
-        if not (folder / index[kind]).exists():
-            write_file(folder / index[kind], content)
+        index[kind] = _file_name(kind, content)
+        write_file(folder / index[kind], content)
     write_file(folder / INDEX, json.dumps(index).encode())
     for path in folder.glob("*.parquet"):
-        if path.name not in index.values():
+        if path.name not in index.values() and time.time() - path.stat().st_mtime > UNUSED_SECONDS:
             path.unlink(missing_ok=True)
+
+
+def _file_name(kind: str, content: bytes) -> str:
+    return f"{kind}-{file_digest(content)[:12]}.parquet"

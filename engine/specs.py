@@ -1,6 +1,7 @@
 """Which settings make sense: a spec is checked and completed here before anything runs."""
 
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from engine.datasets import DATASETS
 from engine.naming import nearest
 from engine.networks import NETWORKS
-from engine.records import PruneScopeError, RunSpec
+from engine.records import PruneScopeError, RunSpec, settings
 from engine.schedules import SCHEDULES, TREATMENTS
 from engine.techniques import TECHNIQUES
 
@@ -89,3 +90,16 @@ def _check_schedule(spec: RunSpec) -> None:
         raise PruneScopeError(f"sparsities is {list(values)}; it should be numbers between 0 and 1 that grow.")
     if spec.schedule == "gradual" and spec.end_step <= spec.begin_step:
         raise PruneScopeError(f"end_step is {spec.end_step}; it should be above begin_step, {spec.begin_step}.")
+
+
+def command_line(spec: RunSpec) -> str:
+    """The command that computes this run."""
+    words = ["python -m engine run"]
+    for name, value in settings(spec).items():
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            words.append(f"--{flag} {shlex.quote(text)}")
+    return " ".join([*words, "--study STUDY"])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from engine import catalog
 from engine.files import (
@@ -94,8 +95,12 @@ class Study:
 
     def run_table(self, key: str, name: str, record: RunRecord | None = None) -> pd.DataFrame:
         """The `levels` or `classes` of one run."""
+        return self.run_rows(key, name, record).to_pandas()
+
+    def run_rows(self, key: str, name: str, record: RunRecord | None = None) -> pa.Table:
+        """The `levels`, `classes` or packed `predictions` of one run as they are kept."""
         file = f"{name}.parquet"
-        return from_parquet(self.run_file(key, file, record), f"runs/{key}/{file}").to_pandas()
+        return from_parquet(self.run_file(key, file, record), f"runs/{key}/{file}")
 
     def levels(self) -> pd.DataFrame:
         """One row per model of every finished run: its identity, sparsity, accuracy, loss."""

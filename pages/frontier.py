@@ -1,5 +1,158 @@
-"""x"""
+"""Which pruned network should we ship?"""
 
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from engine.analysis.agreement import agreement
+from engine.analysis.changeover import change_over_weights
+from engine.analysis.choice import choices_by_measure, choose
+from engine.unfairness import UNFAIRNESS
+from pages.shared import formats, load, records
+from pages.shared.charts import frontier as charts
 from pages.shared.frame import open_page
+from pages.shared.show import show_chart
+from pages.shared.wording import choice_sentence, no_choice, stakeholder_sentence
+
+WEIGHTS = [f"{10 ** (step / 10):.3g}" for step in range(-20, 31)]
 
 frame = open_page("pages/frontier.py")
+points = frame.keep(load.operating(frame.source, frame.experiment))
+seeds = load.by_seed(frame.source, frame.experiment)
+
+# -- what the stakeholder wants ---------------------------------------------------------------------------------------
+said = st.container()
+lowest, highest = (float(np.floor(100 * points["accuracy"].min())), float(np.ceil(100 * points["accuracy"].max())))
+dense = points.loc[points["level"] == 0, "accuracy"].mean()
+usual = round(100 * (dense if dense == dense else points["accuracy"].max()) - 1, 1)
+left, middle, right = st.columns([3, 3, 2], gap="large")
+threshold = left.slider(
+    "Accuracy at least",
+    min(lowest, highest - 1),
+    highest,
+    min(max(usual, lowest), highest),
+    0.1,
+    format="%.1f %%",
+    key="threshold",
+    bind="query-params",
+    help="Networks with a lower mean accuracy are out. It starts one point below the dense network.",
+)
+weight = middle.select_slider(
+    "Fairness counts so many times as much as sparsity",
+    WEIGHTS,
+    "1",
+    key="weight",
+    bind="query-params",
+    help="Value = sparsity − weight × unfairness. At weight 1, one point of unfairness is worth one point of sparsity.",
+)
+labels = {row.label: key for key, row in UNFAIRNESS.items() if points[key].notna().any()} or {"Max - min": "max_min"}
+measure = labels[
+    right.selectbox(
+        "Unfairness",
+        list(labels),
+        key="measure",
+        bind="query-params",
+        help="\n\n".join(f"**{row.label}**: {row.help}" for row in UNFAIRNESS.values()),
+    )
+]
+options = st.columns([3, 3, 2], gap="large")
+scale = options[0].segmented_control(
+    "Sparsity axis",
+    ["linear", "kept"],
+    default="linear",
+    required=True,
+    format_func={"linear": "sparsity", "kept": "weights kept (log)"}.get,
+    key="axis",
+    bind="query-params",
+)
+two = options[2].toggle("Second stakeholder", key="two", bind="query-params", help="Compare with another weight.")
+second_weight = (
+    options[1].select_slider("The second stakeholder's weight", WEIGHTS, "100", key="weight2", bind="query-params")
+    if two
+    else None
+)
+
+# -- what follows from it ---------------------------------------------------------------------------------------------
+choice = choose(points, threshold / 100, float(weight), measure)
+second = choose(points, threshold / 100, float(second_weight), measure) if second_weight else None
+if choice.chosen is None:
+    said.info(no_choice(choice, points), icon=":material/info:")
+    st.stop()
+trust = agreement(points, seeds, choice)
+wins = change_over_weights(points, choice, charts.WEIGHTS)
+said.markdown(choice_sentence(points, choice, trust))
+if second is not None:
+    said.markdown(stakeholder_sentence(points, choice, second))
+
+worst = records.worst_classes(frame, points)
+texts = charts.hover(points, measure, worst)
+scatter, classes = st.columns([2, 1], gap="medium")
+with scatter:
+    figure = charts.frontier_chart(points, choice, texts, frame.dark, scale, second)
+    kept, out = int(choice.survivors.sum()), int((~choice.survivors).sum())
+    show_chart(
+        figure,
+        "frontier",
+        f"Sparsity against {formats.measure(measure)} for {kept} networks; the chosen one is starred.",
+        lambda: records.frontier_table(points, choice, wins, trust),
+        caption=f"{out} of {len(points)} networks stay below the threshold and are not drawn. Faint: another one is "
+        "sparser and fairer.",
+    )
+with classes:
+    table = records.class_table(frame, points.iloc[choice.chosen])
+    class_figure = charts.class_chart(table, frame.dark)
+    alt = "Accuracy of each class, dense and at the chosen point."
+    show_chart(class_figure, "chosen-classes", alt, table, caption="The class that loses most is on top.")
+
+st.markdown("##### At which weights the choice changes")
+strip = charts.weight_strip(wins, points, [float(w) for w in (weight, second_weight) if w], frame.dark)
+show_chart(strip, "weights", "Which point wins at which weight; the line marks the weight chosen.", wins)
+
+st.markdown("##### The frontier")
+st.dataframe(
+    records.frontier_table(points, choice, wins, trust),
+    hide_index=True,
+    column_config=records.frontier_columns(measure),
+    alt="The points of the frontier, the chosen one first.",
+)
+if trust.table["share"].isna().any():
+    st.caption("Where a point has one seed only, nothing can be said about how sure the choice is.")
+
+others, record = st.columns([3, 2], gap="large")
+with others:
+    st.markdown("##### Under other measures of unfairness")
+    st.dataframe(
+        records.measures_table(points, choices_by_measure(points, threshold / 100, float(weight))),
+        hide_index=True,
+        alt="The choice under each measure.",
+    )
+    st.caption("The weight is the same number for each; Intensification and Excessive loss gap are not in points.")
+with record:
+    st.markdown("##### Decision record")
+    st.write("The choice with its reasons, numbers and limits, to keep or to hand on.")
+    figures = {"Sparsity and unfairness": figure, "Classes, dense and chosen": class_figure}
+    name = f"decision-{frame.name}"
+    html_side, json_side = st.columns(2)
+    html_side.download_button(
+        "HTML, for people",
+        lambda: records.as_html(frame, points, choice, trust, figures),
+        f"{name}.html",
+        "text/html",
+        key="record-html",
+        width="stretch",
+    )
+    json_side.download_button(
+        "JSON, for machines",
+        lambda: records.as_json(frame, points, choice, trust),
+        f"{name}.json",
+        "application/json",
+        key="record-json",
+        width="stretch",
+    )
+
+if st.toggle("Show accuracy as the third dimension", key="space", bind="query-params"):
+    space = charts.space_chart(points, choice, texts, frame.dark)
+    columns = ["technique", "treatment", "level", "sparsity", "accuracy", measure]
+    show_chart(
+        space, "space-chart", "Sparsity, unfairness and accuracy of every network.", pd.DataFrame(points[columns])
+    )

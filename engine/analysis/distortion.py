@@ -1,13 +1,16 @@
 """Does pruning widen the gaps between classes that were there before?
 
-Good et al. 2022, Recall Distortion in Neural Network Pruning and the Undecayed Pruning Algorithm: balances and alpha.
+Good et al. 2022, Recall Distortion in Neural Network Pruning and the Undecayed Pruning Algorithm: balances and alpha,
+model by model. What the seeds say together is left to `verdicts` and `ttests`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtrc
 
 from engine.analysis.identity import MODEL
 from engine.analysis.matrices import Block, line_up
@@ -22,12 +25,38 @@ NO_DENSE = "the dense level of the run is missing"
 NO_BALANCE = "no class has a balance before and after pruning: no test examples, or nothing right"
 EVEN_BEFORE = "every class equals the accuracy before pruning, so that there is no gap to widen"
 
-BASES: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
-    "recall": lambda correct, n, predicted: correct / n,
-    "precision": lambda correct, n, predicted: correct / np.where(predicted > 0, predicted, np.nan),
-    "f_score": lambda correct, n, predicted: 2 * correct / (n + predicted),
+
+@dataclass(frozen=True)
+class BaseRow:
+    """What a balance compares with the accuracy, from counts per class: correct, n, predicted."""
+
+    key: str
+    label: str
+    help: str
+    compute: Callable[[Floats, Floats, Floats], Floats]
+
+
+BASES: dict[str, BaseRow] = {
+    "recall": BaseRow(
+        key="recall",
+        label="Recall",
+        help="Share of a class's test examples that the model gets right.",
+        compute=lambda correct, n, predicted: correct / n,
+    ),
+    "precision": BaseRow(
+        key="precision",
+        label="Precision",
+        help="Share of the examples put into a class that belong there; none for a class that is never predicted.",
+        compute=lambda correct, n, predicted: correct / np.where(predicted > 0, predicted, np.nan),
+    ),
+    "f_score": BaseRow(
+        key="f_score",
+        label="F-score",
+        help="Harmonic mean of recall and precision.",
+        compute=lambda correct, n, predicted: 2 * correct / (n + predicted),
+    ),
 }
-"""What a balance compares with the accuracy, from counts per class (NaN, not 0, for a class without test examples)."""
+"""NaN, not 0, for a class without test examples."""
 
 
 def balance(recall: ArrayLike, accuracy: ArrayLike) -> Floats:
@@ -39,6 +68,15 @@ def normalised_balance(recall: ArrayLike, accuracy: ArrayLike) -> Floats:
     """B_c / accuracy; NaN where the accuracy is 0."""
     accuracy = np.asarray(accuracy, float)
     return balance(recall, accuracy) / np.where(accuracy > 0, accuracy, np.nan)[..., None]
+
+
+def class_ratio(before: ArrayLike, after: ArrayLike) -> Floats:
+    """I_c = after / before, class by class, of normalised balances; > 1 where the class's gap widens.
+
+    NaN where there is no gap before. Wild where it is nearly none: alpha weighs such classes next to nothing.
+    """
+    before, after = _paired(before, after)
+    return after / np.where(np.abs(before) > EVEN, before, np.nan)
 
 
 def intensification(before: ArrayLike, after: ArrayLike) -> Floats:
@@ -68,20 +106,81 @@ def model_accuracy(correct: Floats, n: Floats) -> Floats:
 
 
 def alphas(classes: pd.DataFrame, measure: str = "recall") -> pd.DataFrame:
-    """One row per run and level: run, identity, seed, level, sparsity, accuracy, alpha, reason (empty unless NaN).
+    """One row per run and level: run, identity, seed, level, sparsity, accuracy, dense_accuracy, collapsed, alpha,
+    reason (empty unless NaN).
 
-    `measure` is a key of BASES.
+    `measure` is a key of BASES. A collapsed model puts every example into one class.
     """
     models = line_up(classes)
     table = classes.iloc[models.first][["run", *MODEL, "seed", "level", "sparsity"]].reset_index(drop=True)
-    accuracy, alpha = np.full(len(table), np.nan), np.full(len(table), np.nan)
-    reason = np.full(len(table), "", object)
+    accuracy, dense_accuracy, alpha = (np.full(len(table), np.nan) for _ in range(3))
+    collapsed, reason = np.zeros(len(table), bool), np.full(len(table), "", object)
     for block in models.blocks():
         accuracy[block.models], after = _balances(block, measure)
         before = block.at_dense(after)
+        dense_accuracy[block.models] = block.at_dense(accuracy[block.models][:, None])[:, 0]
+        collapsed[block.models] = (block.matrix("predicted") > 0).sum(axis=1) == 1
         alpha[block.models] = intensification(before, after)
         reason[block.models] = np.where(block.dense < 0, NO_DENSE, intensification_reason(before, after))
-    return table.assign(accuracy=accuracy, alpha=alpha, reason=reason)
+    return table.assign(
+        accuracy=accuracy, dense_accuracy=dense_accuracy, collapsed=collapsed, alpha=alpha, reason=reason
+    )
+
+
+def balances(classes: pd.DataFrame, measure: str = "recall") -> pd.DataFrame:
+    """One row per run, pruned level and class: run, identity, seed, level, sparsity, class, n, accuracy, before, after,
+    class_ratio (the paper's I).
+
+    `before` and `after` are normalised balances.
+    """
+    models = line_up(classes)
+    accuracy, before, after = (np.full(len(classes), np.nan) for _ in range(3))
+    for block in models.blocks():
+        share, matrix = _balances(block, measure)
+        accuracy[block.rows] = share[block.cells // block.width]
+        before[block.rows] = block.at_dense(matrix).ravel()[block.cells]
+        after[block.rows] = matrix.ravel()[block.cells]
+    table = classes[["run", *MODEL, "seed", "level", "sparsity", "class", "n"]].assign(
+        accuracy=accuracy, before=before, after=after, class_ratio=class_ratio(before, after)
+    )
+    return table[table["level"] > 0].reset_index(drop=True)
+
+
+def pooled_slopes(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """One row per distinct `keys` of a table of balances: alpha and r2 of all its models together, their mean accuracy,
+    n_models, n_points.
+
+    r2 = 1 - sum (after - alpha before)^2 / sum after^2, as is usual without an intercept.
+    """
+    pairs = table.dropna(subset=["before", "after"])
+    sums = pairs.assign(xx=pairs["before"] ** 2, xy=pairs["before"] * pairs["after"], yy=pairs["after"] ** 2)
+    groups = sums.groupby(list(keys), observed=True)
+    totals = groups[["xx", "xy", "yy"]].sum().assign(n_points=groups.size())
+    by_model = table.drop_duplicates([*keys, "run", "level"]).groupby(list(keys), observed=True)
+    facts = totals.join(by_model.agg(accuracy=("accuracy", "mean"), n_models=("run", "size")), how="right")
+    square = facts["xx"].where(facts["xx"] > facts["n_points"] * EVEN**2)
+    alpha, explained = facts["xy"] / square, facts["xy"] ** 2 / (square * facts["yy"].where(facts["yy"] > 0))
+    facts = facts.assign(alpha=alpha, r2=explained, n_points=facts["n_points"].fillna(0).astype(int))
+    return facts[["alpha", "r2", "accuracy", "n_models", "n_points"]].reset_index()
+
+
+def gap_chance(classes: pd.DataFrame) -> pd.DataFrame:
+    """One row per run with a dense level: run, identity, seed, chance: how likely dense recalls differ so much if all
+    classes were equal.
+
+    The chi-square test of equal shares. Where it is not small, there was hardly a gap to widen, and alpha is noise.
+    """
+    models = line_up(classes[classes["level"] == 0])
+    chance = np.full(len(models.first), np.nan)
+    for block in models.blocks():
+        n = block.sizes()
+        correct = np.where(np.isnan(n), np.nan, block.matrix("correct"))
+        share = model_accuracy(correct, n)[:, None]
+        spread = np.where((share > 0) & (share < 1), n * share * (1 - share), np.nan)
+        excess = np.nansum((correct - n * share) ** 2 / spread, axis=1)
+        chance[block.models] = chdtrc((~np.isnan(n)).sum(axis=1) - 1, excess)
+    table = classes[classes["level"] == 0].iloc[models.first][["run", *MODEL, "seed"]]
+    return table.reset_index(drop=True).assign(chance=chance)
 
 
 def _balances(block: Block, measure: str) -> tuple[Floats, Floats]:
@@ -89,7 +188,7 @@ def _balances(block: Block, measure: str) -> tuple[Floats, Floats]:
     n = block.sizes()
     correct = np.where(np.isnan(n), np.nan, block.matrix("correct"))
     accuracy = model_accuracy(correct, n)
-    return accuracy, normalised_balance(BASES[measure](correct, n, block.matrix("predicted")), accuracy)
+    return accuracy, normalised_balance(BASES[measure].compute(correct, n, block.matrix("predicted")), accuracy)
 
 
 def _paired(before: ArrayLike, after: ArrayLike) -> tuple[Floats, Floats]:

@@ -26,7 +26,7 @@ def sparsity(value: float) -> str:
     if _unknown(value):
         return MISSING
     kept = 1 - value
-    digits = 1 if kept >= 0.1 else min(4, 1 - math.floor(math.log10(kept))) if kept > 0 else 0
+    digits = max(1, min(4, -math.floor(math.log10(kept)))) if kept > 0 else 0
     return percent(value, digits)
 
 
@@ -35,9 +35,16 @@ def points(value: float, digits: int = 1, sign: bool = True) -> str:
     return MISSING if _unknown(value) else f"{100 * value:{'+' if sign else ''}.{digits}f} pt"
 
 
+def points_in_words(value: float, digits: int = 1) -> str:
+    """The size of a difference of rates for a sentence: "3.2 points"."""
+    return MISSING if _unknown(value) else f"{100 * abs(value):.{digits}f} points"
+
+
 def number(value: float, digits: int = 3) -> str:
     """Any other number, with so many significant digits."""
-    return MISSING if _unknown(value) else f"{value:,.{digits}g}"
+    if _unknown(value):
+        return MISSING
+    return f"{value:,.0f}" if 10**digits <= abs(value) < 1e9 else f"{value:,.{digits}g}"
 
 
 def count(value: float) -> str:
@@ -58,6 +65,11 @@ def plus_minus(low: float, high: float, digits: int = 1) -> str:
 def unfairness(value: float, measure: str) -> str:
     """An unfairness in its measure's unit: points for gaps of accuracy, a plain number otherwise."""
     return number(value) if measure in ("intensification", "excessive_loss_gap") else points(value, sign=False)
+
+
+def seeds(n: float) -> str:
+    """A number of seeds as "6 seeds"."""
+    return MISSING if _unknown(n) else "1 seed" if n == 1 else f"{count(n)} seeds"
 
 
 def technique(key: str) -> str:

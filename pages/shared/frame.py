@@ -31,6 +31,10 @@ MENU = (
     Entry("pages/frontier.py", "Frontier", ":material/stacked_line_chart:", "Which pruned network should we ship?"),
     Entry("pages/method.py", "Method", ":material/menu_book:", "How are these numbers made?"),
 )
+STYLE = """
+.stMainBlockContainer {padding-top: 2.5rem; padding-bottom: 3rem}
+.st-key-answer p {font-size: 1.25rem; line-height: 1.5}
+"""
 ICON = Path(__file__).with_name("icon.png")
 SHARED_KEYS = ("study", "dataset", "network", "protocol", "techniques", "treatments")
 """Settings of the frame, by their names in the address."""
@@ -68,7 +72,7 @@ def open_page(file: str) -> Frame:
         st.markdown("### PruneScope")
         _menu()
         name = _study()
-    st.html("<style>.stMainBlockContainer {padding-top: 2.5rem; padding-bottom: 3rem}</style>")
+    st.html(f"<style>{STYLE}</style>")
     st.header(entry.label, anchor=False)
     st.caption(entry.question)
     if name is None:

@@ -10,16 +10,25 @@ import pandas as pd
 import streamlit as st
 
 from engine import catalog
+from engine.analysis.curves import class_curves, total_curves, unfairness_curves
 from engine.analysis.frontier import operating_points, seed_points
+from engine.analysis.groups import group_counts
 from engine.analysis.identity import MODEL
+from engine.analysis.overview import red_flags
 from engine.catalog import Catalog
+from engine.outcomes import decode
+from engine.records import PruneScopeError, RunSpec
 from engine.store import Study
+from engine.tables import from_parquet
 from engine.unfairness import unfairness_table
 
 TOP = Path(__file__).resolve().parents[2]
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 EXPERIMENT = ("dataset", "split", "network", "schedule", "protocol")
 """What must be equal for models to be compared on one page."""
+
+FEW_GROUPS = 20
+"""A grouping with more members than this has a page of its own, Writers."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,17 @@ class Experiment:
     network: str
     schedule: str
     protocol: str
+
+
+NO_GROUPS = "the examples of this data set name no groups"
+
+
+@dataclass(frozen=True, eq=False)
+class RedFlags:
+    """What `red_flags` found, and why it knows no groups, if it does not."""
+
+    table: pd.DataFrame
+    no_groups: str
 
 
 def studies_root() -> Path:
@@ -110,6 +130,49 @@ def by_seed(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
+def class_means(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """Mean accuracy of each class at each operating point, by the point's number."""
+    curves = class_curves(classes(source, experiment))
+    numbers = operating(source, experiment)[["point", *MODEL, "level"]]
+    return curves.merge(numbers, on=[*MODEL, "level"], how="left")
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def total_means(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """Mean accuracy of each model at each level."""
+    return total_curves(levels(source, experiment))
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def unfairness_means(source: Source, experiment: Experiment, measure: str) -> pd.DataFrame:
+    """Mean unfairness of each model at each level, in one measure."""
+    return unfairness_curves(unfairness(source, experiment), measure)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Looking for red flags …")
+def flags(source: Source, experiment: Experiment) -> RedFlags:
+    """Who loses most at the sparsest level of each model that keeps its accuracy; groups where examples name them."""
+    models, counts = levels(source, experiment), classes(source, experiment)
+    found = red_flags(models, counts)
+    kept = models.drop_duplicates("run")[["run", *MODEL]].merge(found[[*MODEL, "level"]], on=list(MODEL))
+    kept = kept.dropna(subset="level")
+    wanted = dict(zip(kept["run"].astype(str), kept["level"].astype(int), strict=True))
+    try:
+        groups = _group_counts(source, experiment, wanted)
+    except PruneScopeError as error:
+        return RedFlags(found, f"the groups cannot be read: {error}")
+    if groups is None:
+        return RedFlags(found, NO_GROUPS)
+    return RedFlags(red_flags(models, counts, groups), "")
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def spec(source: Source, experiment: Experiment) -> RunSpec:
+    """The settings of one run of an experiment; the others differ in technique, treatment, mitigation and seed only."""
+    return source.study.record(str(levels(source, experiment)["run"].iloc[0])).spec
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
 def class_facts(source: Source, dataset: str, split: str) -> pd.DataFrame:
     """Names, counts and entropy of the classes of a data set."""
     return source.study.class_facts(dataset, split)
@@ -125,6 +188,35 @@ def examples(source: Source, dataset: str, split: str) -> pd.DataFrame:
 def predictions(source: Source, run: str) -> tuple[np.ndarray, np.ndarray]:
     """Levels and predictions (levels x examples) of one run."""
     return source.study.prediction_matrix(run)
+
+
+def _group_counts(source: Source, experiment: Experiment, wanted: dict[str, int]) -> pd.DataFrame | None:
+    """Right answers by group of each run, dense and at the wanted level; None where no group of few members is known.
+
+    Decodes only these two levels: all of them would take seconds for a hundred runs.
+    """
+    table = examples(source, experiment.dataset, experiment.split)
+    names = groupings(table)
+    if not names or not wanted:
+        return None
+    n_classes = len(class_facts(source, experiment.dataset, experiment.split))
+    grouped = table[["label", *names]].astype(dict.fromkeys(names, "category"))
+    parts = []
+    for run, level in wanted.items():
+        content = source.study.run_file(run, "predictions.parquet")
+        rows = from_parquet(content, f"runs/{run}/predictions.parquet", ["level", "offset"])
+        there = rows["level"].to_numpy()
+        at = np.flatnonzero((there == 0) | (there == level))
+        labels = table["label"].to_numpy()
+        said = np.stack([decode(rows["offset"][int(row)].as_py(), labels, n_classes) for row in at])
+        parts.append(group_counts(grouped, there[at], said, names).assign(run=run))
+    return pd.concat(parts, ignore_index=True)
+
+
+def groupings(table: pd.DataFrame) -> list[str]:
+    """Columns of the examples that part them into a few groups."""
+    others = table.drop(columns=["example", "label"], errors="ignore").select_dtypes(exclude="floating")
+    return [str(name) for name in others if 1 < others[name].nunique() <= FEW_GROUPS]
 
 
 def _of(table: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:

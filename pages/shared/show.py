@@ -12,12 +12,18 @@ from pages.shared.formats import csv_bytes
 BUTTONS = ["toImage", "zoom2d", "select2d", "resetScale2d", "resetCameraDefault3d"]
 
 
+def answer(text: str) -> None:
+    """The sentence that answers the page's question, set larger than the rest; markdown, names made plain."""
+    st.container(key="answer").markdown(text)
+
+
 def show_chart(
     figure: go.Figure,
     key: str,
     alt: str,
     table: pd.DataFrame | Callable[[], pd.DataFrame],
     selects: bool = False,
+    caption: str = "",
 ) -> Any:
     """Draw a figure with its menu; the selection where `selects`, else nothing.
 
@@ -41,7 +47,10 @@ def show_chart(
             on_select="rerun" if selects else "ignore",
             selection_mode="points",
         )
-    with st.popover("", icon=":material/more_horiz:", help="Show as table, download", type="tertiary"):
+    below = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small")
+    if caption:
+        below.caption(caption)
+    with below.popover("", icon=":material/more_horiz:", help="Show as table, download", type="tertiary"):
         st.toggle("Show as table", key=f"{key}-table")
         st.segmented_control("Camera button saves", ["png", "svg"], default="png", key=f"{key}-image")
         st.download_button("CSV", lambda: csv_bytes(_table(table)), f"{key}.csv", "text/csv", key=f"{key}-csv")

@@ -1,0 +1,227 @@
+"""Tables of the Frontier page, and its decision record filled with what the page shows."""
+
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from engine.analysis.agreement import Agreement
+from engine.analysis.choice import Choice
+from engine.analysis.groups import group_counts
+from engine.analysis.identity import MODEL
+from engine.analysis.intervals import t_interval
+from engine.analysis.rivals import rivals
+from engine.analysis.seeds import over_seeds
+from engine.specs import command_line
+from pages.shared import formats, load
+from pages.shared.decision import Decision, decision_html, decision_json
+from pages.shared.frame import Frame
+from pages.shared.wording import choice_sentence
+
+FEW_MEMBERS = 20
+
+
+def worst_classes(frame: Frame, points: pd.DataFrame) -> pd.DataFrame:
+    """The class with the lowest mean accuracy at each point: point, name, accuracy."""
+    curves = load.class_means(frame.source, frame.experiment)
+    worst = curves.loc[curves.groupby("point")["accuracy"].idxmin().dropna()]
+    names = frame.class_names
+    worst = worst[worst["point"].isin(points["point"])]
+    return worst.assign(name=worst["class"].map(lambda number: names.get(int(number), str(number))))
+
+
+def class_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
+    """Each class at a point: name, n, dense, accuracy, low, high, change."""
+    curves = load.class_means(frame.source, frame.experiment)
+    rows = curves[curves["point"] == point["point"]]
+    names = frame.class_names
+    table = pd.DataFrame(
+        {
+            "name": [names.get(int(number), str(number)) for number in rows["class"]],
+            "n": rows["n"].to_numpy(),
+            "dense": rows["dense_accuracy"].to_numpy(),
+            "accuracy": rows["accuracy"].to_numpy(),
+            "low": rows["low"].to_numpy(),
+            "high": rows["high"].to_numpy(),
+        }
+    )
+    return table.assign(change=table["accuracy"] - table["dense"]).sort_values("change", ignore_index=True)
+
+
+def group_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
+    """Each group of few members at a point: grouping, group, n, dense, accuracy, low, high, change."""
+    examples = load.examples(frame.source, frame.experiment.dataset, frame.experiment.split)
+    others = examples.drop(columns=["example", "label"]).select_dtypes(exclude="floating")
+    groupings = [name for name in others if 1 < others[name].nunique() <= FEW_MEMBERS]
+    parts = []
+    for run in runs_of(frame, point)["run"].astype(str) if groupings else ():
+        levels, said = load.predictions(frame.source, run)
+        wanted = np.isin(levels, (0, point["level"]))
+        parts.append(group_counts(examples, levels[wanted], said[wanted], groupings).assign(run=run))
+    if not parts:
+        return pd.DataFrame(columns=["grouping", "group", "n", "dense", "accuracy", "low", "high", "change"])
+    counts = pd.concat(parts, ignore_index=True)
+    counts["accuracy"] = counts["correct"] / counts["n"]
+    means = over_seeds(counts, ["level", "grouping", "group"], ["accuracy", "n"])
+    after = means[means["level"] == point["level"]].set_index(["grouping", "group"])
+    dense = means[means["level"] == 0].set_index(["grouping", "group"])["accuracy"].reindex(after.index)
+    low, high = t_interval(after["accuracy"], after["accuracy_sd"], after["accuracy_n"])
+    table = after.assign(dense=dense, low=low, high=high, change=after["accuracy"] - dense).reset_index()
+    return table[["grouping", "group", "n", "dense", "accuracy", "low", "high", "change"]]
+
+
+def runs_of(frame: Frame, point: pd.Series) -> pd.DataFrame:
+    """The runs whose mean a point is."""
+    levels = load.levels(frame.source, frame.experiment)
+    same = levels["level"] == point["level"]
+    for name in MODEL:
+        same &= levels[name] == point[name]
+    return levels[same].sort_values("seed")
+
+
+def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, trust: Agreement) -> pd.DataFrame:
+    """The frontier, best value first: what a person compares."""
+    at = np.flatnonzero(choice.frontier)
+    at = at[np.argsort(-choice.values[at], kind="stable")]
+    rows = points.iloc[at]
+    won = wins.set_index("position")
+    share = trust.table.set_index("position")["share"].reindex(at)
+    return pd.DataFrame(
+        {
+            "": ["★" if i == choice.chosen else "○" if i == choice.runner_up else "" for i in at],
+            "technique": [
+                formats.technique(str(t)) if level else "Dense"
+                for t, level in zip(rows["technique"], rows["level"], strict=True)
+            ],
+            "treatment": [formats.treatment(str(t)) for t in rows["treatment"]],
+            "mitigation": rows["mitigation"].astype(str).to_numpy(),
+            "level": rows["level"].to_numpy(),
+            "sparsity": [formats.sparsity(value) for value in rows["sparsity"]],
+            "accuracy": rows["accuracy"].to_numpy() * 100,
+            "unfairness": [formats.unfairness(value, choice.measure) for value in rows[choice.measure]],
+            "value": choice.values[at],
+            "wins at weights": [_stretch(won, i) for i in at],
+            "resamples": share.to_numpy() * 100,
+            "seeds": rows["n_seeds"].to_numpy(),
+        }
+    )
+
+
+def _stretch(won: pd.DataFrame, position: int | np.integer[Any]) -> str:
+    if position not in won.index:
+        return "none"
+    return f"{formats.number(won.loc[position, 'low'])} to {formats.number(won.loc[position, 'high'])}"
+
+
+def frontier_columns(measure: str) -> dict[str, Any]:
+    """How the frontier's columns are shown."""
+    column = st.column_config
+    return {
+        "": column.TextColumn(width=30, help="★ chosen, ○ runner-up"),
+        "accuracy": column.NumberColumn(format="%.1f %%"),
+        "unfairness": column.TextColumn(help=formats.measure(measure)),
+        "value": column.NumberColumn(format="%.3f", help="sparsity − weight × unfairness"),
+        "wins at weights": column.TextColumn(help="At any weight in this range this point is chosen."),
+        "resamples": column.ProgressColumn(
+            "chosen in resamples", format="%.0f %%", min_value=0, max_value=100, help="Seeds drawn again 500 times."
+        ),
+        "mitigation": None,
+    }
+
+
+def measures_table(points: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
+    """The choice under each measure, in words."""
+    rows = []
+    for row in choices.itertuples():
+        if row.chosen is pd.NA:
+            rows.append((formats.measure(row.measure), formats.MISSING, formats.MISSING, formats.MISSING, row.reason))
+            continue
+        point = points.iloc[row.chosen]
+        name = "Dense" if point["level"] == 0 else f"{formats.technique(str(point['technique']))}, {point['treatment']}"
+        gap = formats.unfairness(row.unfairness, row.measure)
+        rows.append(
+            (formats.measure(row.measure), name, formats.sparsity(row.sparsity), formats.percent(row.accuracy), gap)
+        )
+    return pd.DataFrame(rows, columns=["measure", "chosen", "sparsity", "accuracy", "unfairness"])
+
+
+def as_json(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
+    """The decision record for machines."""
+    return decision_json(_decision(frame, points, choice, trust))
+
+
+def as_html(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreement, figures: dict[str, go.Figure]) -> str:
+    """The decision record for people."""
+    return decision_html(_decision(frame, points, choice, trust), figures)
+
+
+def _decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreement) -> Decision:
+    point = points.iloc[choice.chosen]
+    study, runs = frame.source.study, runs_of(frame, point)
+    made = [study.record(str(run)) for run in runs["run"]]
+    lost = rivals(points, choice)
+    names = {i: _name(row) for i, row in enumerate(points.to_dict("records"))}
+    lost = lost.assign(
+        reason=[
+            f"{reason} by {names[by]}" if by is not pd.NA else reason
+            for reason, by in zip(lost["reason"], lost["dominated_by"], strict=True)
+        ]
+    )
+    keep = [
+        "technique",
+        "treatment",
+        "mitigation",
+        "level",
+        "sparsity",
+        "accuracy",
+        "unfairness",
+        "value",
+        "n_seeds",
+        "reason",
+    ]
+    return Decision(
+        study=str(study.info.get("title") or frame.name),
+        sentence=choice_sentence(points, choice, trust).replace("**", "").replace("\\", ""),
+        choice=choice,
+        chosen=_facts(point, choice.measure),
+        runner_up=None if choice.runner_up is None else _facts(points.iloc[choice.runner_up], choice.measure),
+        rivals=lost[keep].astype(dict.fromkeys(keep[:3], str)),
+        classes=class_table(frame, point),
+        groups=group_table(frame, point),
+        runs=[
+            {"run": str(run), "seed": record.spec.seed, **{k: v for k, v in record.provenance.items() if v != ""}}
+            for run, record in zip(runs["run"], made, strict=True)
+        ],
+        link=link(frame, choice),
+        command=command_line(made[0].spec),
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def _name(point: dict[str, Any]) -> str:
+    if point["level"] == 0:
+        return "the dense network"
+    return f"{formats.technique(str(point['technique']))}, {point['treatment']}, level {point['level']}"
+
+
+def _facts(point: pd.Series, measure: str) -> dict[str, Any]:
+    facts: dict[str, Any] = {name: str(point[name]) for name in MODEL}
+    facts |= {"level": int(point["level"]), "n_seeds": int(point["n_seeds"])}
+    for name in ("sparsity", "accuracy", "accuracy_sd", measure, f"{measure}_sd"):
+        value = float(point[name])
+        facts[name] = None if np.isnan(value) else round(value, 6)
+    return facts
+
+
+def link(frame: Frame, choice: Choice) -> str:
+    """The address that shows this choice again, every setting written out."""
+    base = str(st.context.url or "").split("?")[0]
+    values: list[tuple[str, str]] = [(k, v) for k in st.query_params for v in st.query_params.get_all(k)]
+    fixed = {"study": frame.name, "threshold": f"{100 * choice.threshold:.1f}", "weight": f"{choice.weight:.3g}"}
+    fixed["measure"] = formats.measure(choice.measure)
+    values = [(k, v) for k, v in values if k not in fixed] + list(fixed.items())
+    return f"{base}?{urlencode(values)}"
