@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 
-.PHONY: run test check bench format clean
+.PHONY: run test check bench docs screenshots format clean
 
 $(VENV)/.installed: requirements.txt
 	$(PYTHON) -m venv $(VENV)
@@ -25,11 +25,18 @@ test: $(VENV)/.installed-tests
 check: $(VENV)/.installed-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy engine pages/shared
+	$(BIN)/mypy engine pages/shared docs/build.py
 	$(BIN)/python -m pytest tests/test_layers.py
 
 bench: $(VENV)/.installed-tests
 	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.installed
+	$(BIN)/python docs/build.py
+
+screenshots: $(VENV)/.installed-tests
+	sh tests/install_browser.sh
+	$(BIN)/python docs/screenshots.py
 
 format: $(VENV)/.installed-tests
 	$(BIN)/ruff check --fix .

@@ -1,5 +1,73 @@
 """What does pruning hide behind a steady accuracy?"""
 
-from pages.shared.frame import open_page
+import streamlit as st
+
+from pages.shared import contents, flags, formats, load, protocol
+from pages.shared.frame import MENU, open_page, shared_link
+from pages.shared.show import answer
 
 frame = open_page("app.py")
+found = load.flags(frame.source, frame.experiment)
+rows, names = frame.keep(found.table), frame.class_names
+
+# -- the answer -------------------------------------------------------------------------------------------------------
+answer(flags.headline_sentence(rows, frame.experiment, names))
+st.markdown(flags.detail_sentences(rows, names))
+with st.container(border=True, width="content", key="way-on"):
+    st.page_link(
+        "pages/frontier.py",
+        label="**Open the frontier**",
+        icon=":material/stacked_line_chart:",
+        help="Choose the network to ship.",
+        query_params=shared_link(),
+    )
+
+# -- what is loaded ---------------------------------------------------------------------------------------------------
+catalog = load.load_catalog(frame.source)
+for column, (label, (n, text)) in zip(st.columns(4), contents.figures(catalog).items(), strict=True):
+    column.metric(label, n, help=text, border=True)
+
+# -- red flags --------------------------------------------------------------------------------------------------------
+st.markdown(
+    "##### Red flags",
+    help="For each technique: its sparsest level whose mean accuracy is within 1 point of dense, and who loses there.",
+)
+table = flags.flag_table(rows, names)
+if len(table):
+    st.dataframe(
+        flags.styled_flags(table),
+        hide_index=True,
+        column_config=flags.flag_columns(),
+        placeholder=formats.MISSING,
+        alt="For each technique: how sparse it gets within 1 point, and the class and group that lose most there.",
+    )
+    st.caption(flags.cautions(rows, len(names)))
+for sentence in flags.left_out(rows):
+    st.caption(sentence)
+if found.no_groups:
+    st.caption(formats.plain(f"No worst group: {found.no_groups}."))
+
+# -- how it was made, and where to look next --------------------------------------------------------------------------
+spec = load.spec(frame.source, frame.experiment)
+seeds = load.levels(frame.source, frame.experiment).groupby(["technique", "treatment"], observed=True)["seed"].nunique()
+st.markdown("##### How these runs were made")
+st.markdown(
+    f"{formats.plain(protocol.protocol_sentences(spec))} {protocol.difference_sentence(spec, int(seeds.min()))}"
+)
+
+st.markdown("##### Ask further")
+cards = st.container(horizontal=True, gap="small")
+for entry in MENU[1:]:
+    with cards.container(border=True, width=260, gap="xsmall"):
+        st.page_link(entry.file, label=f"**{entry.label}**", icon=entry.icon, query_params=shared_link())
+        st.caption(entry.question)
+
+st.markdown("##### All experiments in this study", help="Runs that differ in anything listed here are never averaged.")
+st.dataframe(
+    contents.experiment_table(catalog, frame.experiment),
+    hide_index=True,
+    column_config={"Computing hours": st.column_config.NumberColumn(format="%.1f", help="Of all its runs together.")},
+    alt="Data set, network, protocol, runs and seeds of each experiment.",
+)
+for sentence in contents.not_whole(catalog):
+    st.caption(formats.plain(sentence))

@@ -24,7 +24,7 @@ def this_owner() -> Owner:
 
 @cache
 def this_host() -> str:
-    """Letters for this machine since it was switched on, or for this container: where process numbers mean one thing."""
+    """Letters for this machine since it was switched on, or this container: where a process number means one thing."""
     parts = [socket.gethostname()]
     for read in (lambda: Path("/proc/sys/kernel/random/boot_id").read_text(), lambda: os.readlink("/proc/self/ns/pid")):
         try:

@@ -6,22 +6,13 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any
 
 from engine.records import Progress, RunSpec
-from engine.worker import Result
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a pool works: the study, the data sets, the device."""
-
-    study: Path
-    root: Path
-    device: str
+from engine.worker import Place, Result
 
 
 @dataclass(frozen=True)
@@ -31,29 +22,31 @@ class Lost:
     key: str
 
 
+Event = Progress | Result | Lost
+
+
 @dataclass
 class _Member:
+    number: int
     process: Any
     pipe: Connection
     run: str = field(default="")
 
 
 class Pool:
-    """So many processes, each with at most one run at a time."""
+    """So many processes, each with at most one run at a time.
 
-    def __init__(self, size: int, place: Place) -> None:
-        self._context = multiprocessing.get_context("spawn")
+    `method` is how they start: `spawn` is safe everywhere; `fork` is quicker where nothing computes in this process.
+    """
+
+    def __init__(self, size: int, place: Place, method: str = "spawn") -> None:
+        self._context: Any = multiprocessing.get_context(method)
         self._place = place
-        self._members = [self._start() for _ in range(size)]
-        self.gone: set[int] = set()
+        self._members = [self._start(number) for number in range(size)]
 
     def idle(self) -> int:
         """Number of members without a run."""
         return sum(not member.run for member in self._members)
-
-    def running(self) -> list[str]:
-        """Keys of the runs that are being worked on."""
-        return [member.run for member in self._members if member.run]
 
     def hand_out(self, spec: RunSpec) -> None:
         """Give a run to an idle member."""
@@ -64,12 +57,13 @@ class Pool:
         except OSError:
             pass  # it died while idle: `events` will see that and say that the run is lost
 
-    def events(self, seconds: float) -> Iterator[Progress | Result | Lost]:
+    def events(self, seconds: float) -> Iterator[Event]:
         """What the members report within this time."""
-        by_handle = {member.pipe: member for member in self._members}
+        by_handle: dict[Any, _Member] = {member.pipe: member for member in self._members}
         by_handle |= {member.process.sentinel: member for member in self._members}
-        seen = {id(by_handle[handle]): by_handle[handle] for handle in wait(list(by_handle), seconds)}  # type: ignore[arg-type]
+        seen = {by_handle[handle].number: by_handle[handle] for handle in wait(list(by_handle), seconds)}
         for member in seen.values():
+            is_alive = member.process.is_alive()  # asked first: what the dead sent last is still read
             try:
                 while member.pipe.poll():
                     event = member.pipe.recv()
@@ -77,8 +71,8 @@ class Pool:
                         member.run = ""
                     yield event
             except (EOFError, OSError):
-                pass
-            if not member.process.is_alive():
+                is_alive = False
+            if not is_alive:
                 yield from self._bury(member)
 
     def close(self) -> None:
@@ -87,22 +81,46 @@ class Pool:
             member.process.kill()
         for member in self._members:
             member.process.join()
-            self.gone.add(member.process.pid)
 
     def _bury(self, member: _Member) -> Iterator[Lost]:
+        member.process.kill()
         member.process.join()
-        self.gone.add(member.process.pid)
         member.pipe.close()
-        self._members[self._members.index(member)] = self._start()
+        self._members[member.number] = self._start(member.number)
         if member.run:
             yield Lost(member.run)
 
-    def _start(self) -> _Member:
+    def _start(self, number: int) -> _Member:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_work, args=(theirs, self._place, os.getpid()), daemon=True)
-        process.start()
+        place = replace(self._place, device=device_of(self._place.device, number))
+        process = self._context.Process(target=_work, args=(theirs, place, os.getpid()), daemon=True)
+        with _interrupts_held():
+            process.start()
         theirs.close()
-        return _Member(process, ours)
+        return _Member(number, process, ours)
+
+
+def device_of(device: str, number: int) -> str:
+    """The device of a pool's member: with several GPUs they take turns, else all have the same."""
+    if device not in ("auto", "cuda"):
+        return device
+    import torch
+
+    n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return f"cuda:{number % n_gpus}" if n_gpus > 1 else device
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """What starts in this block never sees Ctrl-C: only the parent does, and ends its members."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(pipe: Connection, place: Place, parent: int) -> None:
@@ -110,16 +128,20 @@ def _work(pipe: Connection, place: Place, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    from engine.store import Study
     from engine.worker import perform
 
-    study = Study(place.study)
+    def report(event: Progress | Result) -> None:
+        try:
+            pipe.send(event)
+        except OSError:
+            os._exit(1)  # the parent is gone; that is no failure of the run
+
     while True:
         try:
             spec = pipe.recv()
         except (EOFError, OSError):
             return
-        pipe.send(perform(spec, study, place.root, place.device, pipe.send))
+        report(perform(spec, place, report))
 
 
 def _end_with(parent: int) -> None:

@@ -1,16 +1,17 @@
 """Many runs: which are there, which are wanted, and how a pool works through them, whatever happens to it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from engine import catalog
-from engine.claims import is_claimed, release_claims_of
-from engine.files import TEMPORARY, remove_folder, write_file
-from engine.pool import Lost, Place, Pool
+from engine.claims import living_claims, remove_dead_claims
+from engine.files import remove_leftovers, write_file
+from engine.pool import Event, Lost, Pool
 from engine.preset import Preset
-from engine.records import Progress, RunSpec
-from engine.store import Study
-from engine.worker import Result, failure_file
+from engine.records import Progress, PruneScopeError, RunSpec
+from engine.store import Study, examples_name
+from engine.worker import Place, Result, failure_file, note_failure
 
 MOST_LOSSES = 3
 """How often a run may take its process down before it counts as failed."""
@@ -34,63 +35,92 @@ class Status:
 Listener = Callable[[Progress | Result], None]
 
 
+class Workers(Protocol):
+    """Those who do the runs: a pool of processes here, or Ray's."""
+
+    def idle(self) -> int:
+        """Number of runs that they could take now."""
+
+    def hand_out(self, spec: RunSpec) -> None:
+        """Give them a run."""
+
+    def events(self, seconds: float) -> Iterator[Event]:
+        """What they report within this time."""
+
+    def close(self) -> None:
+        """End them at once."""
+
+
 def sweep_status(specs: Iterable[RunSpec], study: Study) -> Status:
     """The state of every run, read from the study alone."""
-    there, claims = set(study.runs()), study.path / "claims"
-    states: dict[str, list[str]] = {"done": [], "failed": [], "running": [], "pending": []}
-    for key in dict.fromkeys(spec.key for spec in specs):
-        if key in there:
-            state = "done"
-        elif is_claimed(claims, key):
-            state = "running"
-        else:
-            state = "failed" if failure_file(study, key).exists() else "pending"
-        states[state].append(key)
-    return Status(**{name: tuple(keys) for name, keys in states.items()})
+    # In this order, because a run is committed, or its failure noted, before its claim is released.
+    claimed = living_claims(study.path / "claims")
+    failed = {path.stem for path in (study.path / "failures").glob("*.json")}
+    there = set(study.runs())
+    left = dict.fromkeys(spec.key for spec in specs)
+    states: dict[str, tuple[str, ...]] = {}
+    for name, keys in (("done", there), ("running", claimed), ("failed", failed), ("pending", left)):
+        states[name] = tuple(key for key in left if key in keys)
+        left = {key: None for key in left if key not in keys}
+    return Status(**states)
 
 
 def prepare_study(study: Study, preset: Preset) -> None:
-    """Give a new study its title, and sweep out what killed writers left behind."""
+    """Give a new study its title, and sweep out what killed processes left behind."""
     info = study.path / "study.toml"
     if not info.exists():
         text = f"title = {_quoted(preset.title)}\ndescription = {_quoted(preset.description)}\n"
         write_file(info, (text + f"preset = {_quoted(preset.name)}\n").encode())
-    work = study.path / "work"
-    for path in work.glob(f"*{TEMPORARY}") if work.is_dir() else ():
-        if not is_claimed(study.path / "claims", path.name.split(".")[0]):
-            remove_folder(path)
+    remove_leftovers(study.path)
+    remove_dead_claims(study.path / "claims")
+    busy = living_claims(study.path / "claims")
+    for folder in (study.path / "work").glob("*"):
+        if study.has_run(folder.name) and folder.name not in busy:
+            study.clear_work(folder.name)
 
 
-def run_sweep(preset: Preset, place: Place, workers: int, listen: Listener) -> list[Result]:
-    """Work through the runs that are missing on a pool; what each came to. An interrupt loses only unfinished levels."""
+def run_sweep(preset: Preset, place: Place, workers: int, listen: Listener, method: str = "spawn") -> list[Result]:
+    """What each missing run came to, worked through by a pool; an interrupt loses only unfinished levels."""
+    if workers < 1:
+        raise PruneScopeError(f"workers is {workers}; allowed is 1 or more.")
     study = Study(place.study)
     prepare_study(study, preset)
-    pool = Pool(workers, place)
+    return work_through(preset.specs, study, Pool(workers, place, method), listen)
+
+
+def work_through(specs: Sequence[RunSpec], study: Study, workers: Workers, listen: Listener) -> list[Result]:
+    """What each missing run came to; the workers are ended, whatever happens."""
     try:
-        return _Sweep(preset.specs, study, pool, listen).results()
+        results = _Sweep(specs, study, workers, listen).results()
     finally:
-        pool.close()
-        release_claims_of(study.path / "claims", pool.gone)
-        catalog.refresh(study)
+        workers.close()
+        remove_dead_claims(study.path / "claims")
+    catalog.refresh(study)
+    return results
 
 
 class _Sweep:
-    """Hands out runs to a pool until none is left that can be done."""
+    """Hands out runs until none is left that can be done."""
 
-    def __init__(self, specs: Sequence[RunSpec], study: Study, pool: Pool, listen: Listener) -> None:
-        self.study, self.pool, self.listen = study, pool, listen
-        there = set(study.runs())
-        self.todo = {spec.key: spec for spec in specs if spec.key not in there}
+    def __init__(self, specs: Sequence[RunSpec], study: Study, workers: Workers, listen: Listener) -> None:
+        self.study, self.workers, self.listen = study, workers, listen
+        there, tables = set(study.runs()), set(study.example_sets())
+        wanted = {spec.key: spec for spec in specs}
+        self.todo = {key: spec for key, spec in wanted.items() if key not in there}
+        # One finished run brings back the example table of all that were tested on it.
+        lost = {examples_name(spec): spec for key, spec in wanted.items() if key in there}
+        self.todo |= {spec.key: spec for name, spec in lost.items() if name not in tables}
+        self.dense = {key: spec.dense_key for key, spec in self.todo.items()}
         self.out: dict[str, RunSpec] = {}
         self.losses: dict[str, int] = {}
 
     def results(self) -> list[Result]:
         finished: list[Result] = []
         while self.todo or self.out:
-            while self.pool.idle() and (spec := self._next()):
+            while self.workers.idle() and (spec := self._next()):
                 self.out[spec.key] = self.todo.pop(spec.key)
-                self.pool.hand_out(spec)
-            for event in self.pool.events(1.0):
+                self.workers.hand_out(spec)
+            for event in self.workers.events(1.0):
                 if isinstance(event, Progress):
                     self.listen(event)
                 elif result := self._settle(event):
@@ -99,23 +129,26 @@ class _Sweep:
         return finished
 
     def _next(self) -> RunSpec | None:
-        """The first run that nobody works on, preferring one that need not wait for another's dense network."""
-        training = {spec.dense_key for spec in self.out.values() if not self._has_dense(spec)}
-        free = (spec for spec in self.todo.values() if not is_claimed(self.study.path / "claims", spec.key))
-        return next((spec for spec in free if spec.dense_key not in training), None)
+        """The first run that nobody works on and whose dense network nobody trains now."""
+        claimed = living_claims(self.study.path / "claims")
+        training = {self.dense[key] for key in self.out if not self._has_dense(self.dense[key])}
+        training |= {name.removeprefix("dense-") for name in claimed if name.startswith("dense-")}
+        free = (key for key in self.todo if key not in claimed and self.dense[key] not in training)
+        return next((self.todo[key] for key in free), None)
 
-    def _has_dense(self, spec: RunSpec) -> bool:
-        return self.study.dense_file(spec.dense_key).with_suffix(".outcome").exists()
+    def _has_dense(self, dense_key: str) -> bool:
+        return self.study.dense_file(dense_key).with_suffix(".outcome").exists()
 
     def _settle(self, event: Result | Lost) -> Result | None:
-        """The result of a run that came back; one that is to be tried again goes back to the others."""
+        """The result of a run that came back; one that is to be tried again goes behind the others."""
         spec = self.out.pop(event.key)
         if isinstance(event, Lost):
-            release_claims_of(self.study.path / "claims", self.pool.gone)
             self.losses[event.key] = self.losses.get(event.key, 0) + 1
             if self.losses[event.key] >= MOST_LOSSES:
-                return Result(event.key, "failed", f"Its process died {MOST_LOSSES} times.")
-        if isinstance(event, Result) and event.state != "busy":
+                reason = f"Its process died {MOST_LOSSES} times; is there enough memory?"
+                note_failure(self.study, event.key, reason)
+                return Result(event.key, "failed", reason)
+        elif event.state != "busy":
             return event
         self.todo[event.key] = spec
         return None

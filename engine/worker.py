@@ -10,9 +10,18 @@ from typing import Literal
 from engine.claims import claim
 from engine.files import write_file
 from engine.records import PruneScopeError, RunSpec, Watcher
-from engine.store import Study
+from engine.store import Study, examples_name
 
 State = Literal["done", "found", "busy", "failed"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs are worked on: the study, the data sets, the device."""
+
+    study: Path
+    root: Path
+    device: str
 
 
 @dataclass(frozen=True)
@@ -25,24 +34,39 @@ class Result:
     seconds: float = 0.0
 
 
-def perform(spec: RunSpec, study: Study, root: Path, device: str, watch: Watcher = lambda progress: None) -> Result:
-    """Compute one run unless it is finished or somebody else works on it; never raises for a run that fails."""
-    from engine.experiment import run_experiment
+def perform(spec: RunSpec, place: Place, watch: Watcher = lambda progress: None) -> Result:
+    """Compute one run unless it is finished or somebody else works on it; never raises for a run that fails.
 
-    key, begun = spec.key, time.monotonic()
-    if study.has_run(key):
-        return Result(key, "found")
-    with claim(study.path / "claims", key) as ours:
-        if not ours:
-            return Result(key, "busy")
-        try:
-            finished = run_experiment(spec, study, root, device, watch)
-        except Exception as error:  # the others go on; the reason is kept
-            reason = str(error) if isinstance(error, PruneScopeError) else traceback.format_exc()
-            _note_failure(study, key, reason)
-            return Result(key, "failed", reason, time.monotonic() - begun)
-        failure_file(study, key).unlink(missing_ok=True)
-        return Result(key, "done" if finished.computed else "found", finished.stopped, time.monotonic() - begun)
+    A finished run whose example table is gone brings that back.
+    """
+    study, begun = Study(place.study), time.monotonic()
+    if study.has_run(spec.key) and examples_name(spec) in study.example_sets():
+        return Result(spec.key, "found")
+    try:
+        with claim(study.path / "claims", spec.key) as ours:
+            state, reason = _compute(spec, study, place, watch) if ours else ("busy", "")
+    except PruneScopeError as error:  # not even the claim could be written
+        state, reason = "failed", str(error)
+    return Result(spec.key, state, reason, time.monotonic() - begun)
+
+
+def _compute(spec: RunSpec, study: Study, place: Place, watch: Watcher) -> tuple[State, str]:
+    from engine.experiment import keep_examples, run_experiment
+    from engine.laboratory import open_laboratory
+
+    was_there = study.has_run(spec.key)
+    try:
+        if was_there:
+            keep_examples(study, spec, open_laboratory(spec, place.root, place.device))
+        finished = run_experiment(spec, study, place.root, place.device, watch)
+    except Exception as error:  # the others go on; the reason is kept
+        if study.has_run(spec.key) and not was_there:
+            return "found", ""  # somebody took over while this process was frozen, and was first
+        reason = str(error) if isinstance(error, PruneScopeError) else traceback.format_exc()
+        note_failure(study, spec.key, reason)
+        return "failed", reason
+    failure_file(study, spec.key).unlink(missing_ok=True)
+    return "done" if finished.computed else "found", finished.stopped
 
 
 def failure_file(study: Study, key: str) -> Path:
@@ -50,7 +74,8 @@ def failure_file(study: Study, key: str) -> Path:
     return study.path / "failures" / f"{key}.json"
 
 
-def _note_failure(study: Study, key: str, reason: str) -> None:
+def note_failure(study: Study, key: str, reason: str) -> None:
+    """Keep the reason of a failed run, where there is room for it."""
     try:
         write_file(failure_file(study, key), json.dumps({"run": key, "reason": reason}, indent=1).encode())
     except PruneScopeError:

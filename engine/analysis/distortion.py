@@ -1,16 +1,15 @@
 """Does pruning widen the gaps between classes that were there before?
 
 Good et al. 2022, Recall Distortion in Neural Network Pruning and the Undecayed Pruning Algorithm: balances and alpha,
-model by model. What the seeds say together is left to `verdicts` and `ttests`.
+model by model. Single classes are left to `balances`, seeds to `verdicts` and `ttests`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc
 
 from engine.analysis.identity import MODEL
 from engine.analysis.matrices import Block, line_up
@@ -92,6 +91,18 @@ def intensification(before: ArrayLike, after: ArrayLike) -> Floats:
     return np.nansum(before * after, axis=-1) / np.where(defined, squares, np.nan)
 
 
+def spread_ratio(before: ArrayLike, after: ArrayLike) -> Floats:
+    """sqrt(sum(bt^2) / sum(b0^2)): how wide all gaps are against before, whichever classes they fall on.
+
+    alpha is this times the correlation of the balances. So alpha < 1 with a spread of 1 or more says that the gaps moved
+    to other classes, not that they closed. NaN where alpha is.
+    """
+    before, after = _paired(before, after)
+    defined = np.isfinite(intensification(before, after))
+    squares = np.where(defined, np.nansum(before * before, axis=-1), np.nan)
+    return np.sqrt(np.nansum(after * after, axis=-1) / squares)
+
+
 def intensification_reason(before: ArrayLike, after: ArrayLike) -> NDArray[np.str_]:
     """Why alpha is NaN, per model; empty text where it is not."""
     no_balance = np.isnan(_paired(before, after)[0]).all(axis=-1)
@@ -107,83 +118,27 @@ def model_accuracy(correct: Floats, n: Floats) -> Floats:
 
 def alphas(classes: pd.DataFrame, measure: str = "recall") -> pd.DataFrame:
     """One row per run and level: run, identity, seed, level, sparsity, accuracy, dense_accuracy, collapsed, alpha,
-    reason (empty unless NaN).
+    spread, reason (empty unless NaN).
 
     `measure` is a key of BASES. A collapsed model puts every example into one class.
     """
     models = line_up(classes)
     table = classes.iloc[models.first][["run", *MODEL, "seed", "level", "sparsity"]].reset_index(drop=True)
-    accuracy, dense_accuracy, alpha = (np.full(len(table), np.nan) for _ in range(3))
+    accuracy, dense_accuracy, alpha, spread = (np.full(len(table), np.nan) for _ in range(4))
     collapsed, reason = np.zeros(len(table), bool), np.full(len(table), "", object)
     for block in models.blocks():
-        accuracy[block.models], after = _balances(block, measure)
+        accuracy[block.models], after = model_balances(block, measure)
         before = block.at_dense(after)
         dense_accuracy[block.models] = block.at_dense(accuracy[block.models][:, None])[:, 0]
         collapsed[block.models] = (block.matrix("predicted") > 0).sum(axis=1) == 1
         alpha[block.models] = intensification(before, after)
+        spread[block.models] = spread_ratio(before, after)
         reason[block.models] = np.where(block.dense < 0, NO_DENSE, intensification_reason(before, after))
-    return table.assign(
-        accuracy=accuracy, dense_accuracy=dense_accuracy, collapsed=collapsed, alpha=alpha, reason=reason
-    )
+    values = {"alpha": alpha, "spread": spread, "reason": reason}
+    return table.assign(accuracy=accuracy, dense_accuracy=dense_accuracy, collapsed=collapsed, **values)
 
 
-def balances(classes: pd.DataFrame, measure: str = "recall") -> pd.DataFrame:
-    """One row per run, pruned level and class: run, identity, seed, level, sparsity, class, n, accuracy, before, after,
-    class_ratio (the paper's I).
-
-    `before` and `after` are normalised balances.
-    """
-    models = line_up(classes)
-    accuracy, before, after = (np.full(len(classes), np.nan) for _ in range(3))
-    for block in models.blocks():
-        share, matrix = _balances(block, measure)
-        accuracy[block.rows] = share[block.cells // block.width]
-        before[block.rows] = block.at_dense(matrix).ravel()[block.cells]
-        after[block.rows] = matrix.ravel()[block.cells]
-    table = classes[["run", *MODEL, "seed", "level", "sparsity", "class", "n"]].assign(
-        accuracy=accuracy, before=before, after=after, class_ratio=class_ratio(before, after)
-    )
-    return table[table["level"] > 0].reset_index(drop=True)
-
-
-def pooled_slopes(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """One row per distinct `keys` of a table of balances: alpha and r2 of all its models together, their mean accuracy,
-    n_models, n_points.
-
-    r2 = 1 - sum (after - alpha before)^2 / sum after^2, as is usual without an intercept.
-    """
-    pairs = table.dropna(subset=["before", "after"])
-    sums = pairs.assign(xx=pairs["before"] ** 2, xy=pairs["before"] * pairs["after"], yy=pairs["after"] ** 2)
-    groups = sums.groupby(list(keys), observed=True)
-    totals = groups[["xx", "xy", "yy"]].sum().assign(n_points=groups.size())
-    by_model = table.drop_duplicates([*keys, "run", "level"]).groupby(list(keys), observed=True)
-    facts = totals.join(by_model.agg(accuracy=("accuracy", "mean"), n_models=("run", "size")), how="right")
-    square = facts["xx"].where(facts["xx"] > facts["n_points"] * EVEN**2)
-    alpha, explained = facts["xy"] / square, facts["xy"] ** 2 / (square * facts["yy"].where(facts["yy"] > 0))
-    facts = facts.assign(alpha=alpha, r2=explained, n_points=facts["n_points"].fillna(0).astype(int))
-    return facts[["alpha", "r2", "accuracy", "n_models", "n_points"]].reset_index()
-
-
-def gap_chance(classes: pd.DataFrame) -> pd.DataFrame:
-    """One row per run with a dense level: run, identity, seed, chance: how likely dense recalls differ so much if all
-    classes were equal.
-
-    The chi-square test of equal shares. Where it is not small, there was hardly a gap to widen, and alpha is noise.
-    """
-    models = line_up(classes[classes["level"] == 0])
-    chance = np.full(len(models.first), np.nan)
-    for block in models.blocks():
-        n = block.sizes()
-        correct = np.where(np.isnan(n), np.nan, block.matrix("correct"))
-        share = model_accuracy(correct, n)[:, None]
-        spread = np.where((share > 0) & (share < 1), n * share * (1 - share), np.nan)
-        excess = np.nansum((correct - n * share) ** 2 / spread, axis=1)
-        chance[block.models] = chdtrc((~np.isnan(n)).sum(axis=1) - 1, excess)
-    table = classes[classes["level"] == 0].iloc[models.first][["run", *MODEL, "seed"]]
-    return table.reset_index(drop=True).assign(chance=chance)
-
-
-def _balances(block: Block, measure: str) -> tuple[Floats, Floats]:
+def model_balances(block: Block, measure: str) -> tuple[Floats, Floats]:
     """Accuracy and normalised balances of a block's models."""
     n = block.sizes()
     correct = np.where(np.isnan(n), np.nan, block.matrix("correct"))

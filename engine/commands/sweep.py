@@ -10,10 +10,10 @@ from rich.console import Console
 
 from engine.commands.display import sweep_display
 from engine.datasets import data_root
-from engine.pool import Place
 from engine.preset import load_preset, preset_names
 from engine.store import Study
 from engine.sweep import run_sweep, sweep_status
+from engine.worker import Place
 
 
 def add(commands: _SubParsersAction) -> None:
@@ -69,18 +69,17 @@ def status(options: Namespace) -> None:
 def run(options: Namespace) -> int:
     """Do what is missing; 1 where a run failed."""
     preset, place, begun = load_preset(options.preset), _place(options), time.monotonic()
-    with sweep_display(preset, Study(place.study)) as listen:
-        if options.ray:
-            from engine.cluster import run_on_ray
+    try:
+        with sweep_display(preset, Study(place.study)) as listen:
+            if options.ray:
+                from engine.cluster import run_on_ray
 
-            results = run_on_ray(preset, place, options.ray, listen)
-        else:
-            try:
-                workers = options.workers or default_workers(options.device)
-                results = run_sweep(preset, place, workers, listen)
-            except KeyboardInterrupt:
-                print("\nStopped. Start the same command again: finished runs and levels are kept.", file=sys.stderr)
-                return 130
+                results = run_on_ray(preset, place, options.ray, listen)
+            else:
+                results = run_sweep(preset, place, options.workers or default_workers(options.device), listen)
+    except KeyboardInterrupt:
+        print("Stopped. Start the same command again to go on: finished runs and levels are kept.", file=sys.stderr)
+        return 130
     failed = [result for result in results if result.state == "failed"]
     for result in failed:
         print(f"Run {result.key} failed: {result.reason.strip()}", file=sys.stderr)

@@ -3,6 +3,7 @@
 import html
 import math
 import re
+from collections.abc import Hashable, Mapping
 
 import pandas as pd
 
@@ -45,6 +46,16 @@ def number(value: float, digits: int = 3) -> str:
     if _unknown(value):
         return MISSING
     return f"{value:,.0f}" if 10**digits <= abs(value) < 1e9 else f"{value:,.{digits}g}"
+
+
+def fixed(value: float, digits: int = 3) -> str:
+    """A number with so many digits after the point, for columns of coefficients: "-0.025"."""
+    return MISSING if _unknown(value) else f"{value:.{digits}f}"
+
+
+def p_value(value: float) -> str:
+    """A p-value: "0.034", "< 0.001"."""
+    return MISSING if _unknown(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def count(value: float) -> str:
@@ -90,6 +101,12 @@ def dataset(key: str) -> str:
 def treatment(key: str) -> str:
     """A treatment's name."""
     return key.capitalize() if key in TREATMENTS else str(key)
+
+
+def model(row: Mapping[Hashable, object] | pd.Series) -> str:
+    """Technique, treatment and mitigation of a row, as in "Global magnitude with rewind"."""
+    extra = "" if row["mitigation"] in ("none", "") else f" and mitigation {row['mitigation']}"
+    return f"{technique(str(row['technique']))} with {treatment(str(row['treatment'])).lower()}{extra}"
 
 
 def measure(key: str) -> str:

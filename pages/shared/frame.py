@@ -58,8 +58,11 @@ class Frame:
 
     @property
     def class_names(self) -> dict[int, str]:
-        """Names of the classes by their numbers."""
-        facts = load.class_facts(self.source, self.experiment.dataset, self.experiment.split)
+        """Names of the classes by their numbers; empty where the study does not have them."""
+        try:
+            facts = load.class_facts(self.source, self.experiment.dataset, self.experiment.split)
+        except PruneScopeError:
+            return {}
         return dict(zip(facts["class"].astype(int), facts["name"].astype(str), strict=True))
 
 

@@ -16,6 +16,7 @@ from engine.analysis.groups import group_counts
 from engine.analysis.identity import MODEL
 from engine.analysis.overview import red_flags
 from engine.catalog import Catalog
+from engine.datasets import ImageSet, Request, load_dataset
 from engine.outcomes import decode
 from engine.records import PruneScopeError, RunSpec
 from engine.store import Study
@@ -190,6 +191,12 @@ def predictions(source: Source, run: str) -> tuple[np.ndarray, np.ndarray]:
     return source.study.prediction_matrix(run)
 
 
+@st.cache_resource(max_entries=2, show_spinner="Reading the images …")
+def test_images(dataset: str, request: Request, root: Path) -> ImageSet:
+    """The test side of a data set on this machine, in the order of its examples; an error where it is not there."""
+    return load_dataset(dataset, root, request).test
+
+
 def _group_counts(source: Source, experiment: Experiment, wanted: dict[str, int]) -> pd.DataFrame | None:
     """Right answers by group of each run, dense and at the wanted level; None where no group of few members is known.
 
@@ -207,10 +214,12 @@ def _group_counts(source: Source, experiment: Experiment, wanted: dict[str, int]
         rows = from_parquet(content, f"runs/{run}/predictions.parquet", ["level", "offset"])
         there = rows["level"].to_numpy()
         at = np.flatnonzero((there == 0) | (there == level))
+        if not len(at):
+            continue
         labels = table["label"].to_numpy()
         said = np.stack([decode(rows["offset"][int(row)].as_py(), labels, n_classes) for row in at])
         parts.append(group_counts(grouped, there[at], said, names).assign(run=run))
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True) if parts else None
 
 
 def groupings(table: pd.DataFrame) -> list[str]:

@@ -22,12 +22,13 @@ def show_chart(
     key: str,
     alt: str,
     table: pd.DataFrame | Callable[[], pd.DataFrame],
-    selects: bool = False,
+    selects: bool | Callable[[], None] = False,
     caption: str = "",
 ) -> Any:
     """Draw a figure with its menu; the selection where `selects`, else nothing.
 
-    `alt` says in a sentence what the chart shows; `table` holds the numbers behind it.
+    `alt` says in a sentence what the chart shows; `table` holds the numbers behind it. `selects`
+    may be what to call when a point is chosen; it finds the selection in the session under `key`.
     """
     as_table, image = st.session_state.get(f"{key}-table", False), st.session_state.get(f"{key}-image", "png")
     event = None
@@ -44,7 +45,7 @@ def show_chart(
             key=key,
             config=config,
             alt=alt,
-            on_select="rerun" if selects else "ignore",
+            on_select=selects if callable(selects) else "rerun" if selects else "ignore",
             selection_mode="points",
         )
     below = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small")

@@ -1,0 +1,253 @@
+"""Writes every number that README.md and docs/ state, from the study that ships: `make docs`.
+
+Text between `<!-- made:NAME -->` and `<!-- end -->` is replaced; a test makes it again and compares.
+"""
+
+import hashlib
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+TOP = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TOP))
+
+from engine.analysis.choice import choose  # noqa: E402
+from engine.analysis.curves import total_curves  # noqa: E402
+from engine.analysis.distortion import alphas  # noqa: E402
+from engine.analysis.frontier import operating_points  # noqa: E402
+from engine.analysis.intervals import t_interval  # noqa: E402
+from engine.analysis.lines import slope_change  # noqa: E402
+from engine.analysis.overview import red_flags  # noqa: E402
+from engine.analysis.writers import member_accuracy, member_facts  # noqa: E402
+from engine.store import Study  # noqa: E402
+from engine.unfairness import unfairness_table  # noqa: E402
+from pages.shared import formats  # noqa: E402
+
+FILES = ("README.md", "docs/comparison.md", "data/README.md")
+LATER = "not in the study yet"
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The study that ships, opened once."""
+
+    study: Study
+    levels: pd.DataFrame
+    classes: pd.DataFrame
+
+    def of(self, table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
+        """The rows whose columns have these values; `protocol` may be a part of it."""
+        keep = np.ones(len(table), bool)
+        for name, value in wanted.items():
+            column = table[name].astype(str)
+            keep &= (
+                column.str.contains(str(value), regex=False) if name == "protocol" else column == str(value)
+            ).to_numpy()
+        rows = table[keep].copy()
+        for name in rows.select_dtypes("category"):
+            rows[name] = rows[name].cat.remove_unused_categories()
+        return rows
+
+    def writers(self, level: int, **wanted: object) -> pd.DataFrame | None:
+        """Accuracy of every writer, dense and at a level, mean over the seeds of these runs."""
+        runs = sorted(self.of(self.levels, dataset="qmnist", level=level, **wanted)["run"].astype(str).unique())
+        if not runs:
+            return None
+        before, after = [], []
+        for run in runs:
+            numbers, said = self.study.prediction_matrix(run)
+            before.append(said[list(numbers).index(0)])
+            after.append(said[list(numbers).index(level)])
+        return member_accuracy(self.study.examples("qmnist"), np.stack(before), np.stack(after), "writer")
+
+
+SHORT = {"technique": "global_unstructured", "treatment": "rewind", "protocol": "3 epochs"}
+PAPER = {"technique": "global_unstructured", "treatment": "rewind", "protocol": "30 epochs, crop 4, flip"}
+
+
+def contents(demo: Demo) -> str:
+    """What the study holds, as a table."""
+    keys = ["dataset", "split", "network", "protocol"]
+    rows = demo.levels.groupby(keys, observed=True).agg(
+        techniques=("technique", "nunique"),
+        treatments=("treatment", "nunique"),
+        seeds=("seed", "nunique"),
+        runs=("run", "nunique"),
+        models=("run", "size"),
+    )
+    return _table(rows.reset_index().sort_values("runs", ascending=False))
+
+
+def findings(demo: Demo) -> str:
+    """Three findings on QMNIST's writers, with numbers and seeds."""
+    short = demo.of(demo.levels, dataset="qmnist", protocol="3 epochs")
+    classes = demo.of(demo.classes, dataset="qmnist", protocol="3 epochs")
+    flags = red_flags(short, classes)
+    flag = flags[(flags["technique"] == "l1_structured") & (flags["treatment"] == "rewind")]
+    lines = []
+    if len(flag) and pd.notna(flag.iloc[0]["class"]):
+        row = flag.iloc[0]
+        lines.append(
+            f"**The total hides the classes.** Cutting channels by L1 (rewind) to {formats.sparsity(row['sparsity'])} "
+            f"changes accuracy by {formats.points(row['accuracy'] - row['dense_accuracy'])}, while digit "
+            f"{row['class']} changes by {formats.points(row['class_change'])} "
+            f"({formats.count(row['class_n'])} test digits, {row['n_seeds']} seeds)."
+        )
+    table = demo.writers(20, **SHORT)
+    if table is not None:
+        facts = member_facts(table, "abs_tilt")
+        n_seeds = demo.of(demo.levels, dataset="qmnist", **SHORT)["seed"].nunique()
+        lines.append(
+            f"**Some writers pay for all.** Global magnitude pruning to 98.85 % with rewinding costs "
+            f"{formats.points(float((table['change'] * table['n']).sum() / table['n'].sum()), sign=False).replace('-', '')} "
+            f"on average, but {facts.n_losing} of {facts.n_members} writers lose more than 5 points, and writer "
+            f"{facts.worst} falls from {formats.percent(facts.worst_before)} to {formats.percent(facts.worst_after)} "
+            f"on {facts.worst_n} digits (mean of {n_seeds} seeds)."
+        )
+    points = operating_points(short, unfairness_table(classes))
+    chosen = {weight: choose(points, 0.925, weight) for weight in (1.0, 100.0)}
+    if all(choice.chosen is not None for choice in chosen.values()):
+        names = []
+        for weight, choice in chosen.items():
+            row = points.iloc[choice.chosen]
+            what = (
+                "the dense network"
+                if row["level"] == 0
+                else f"{formats.technique(row['technique'])} ({row['treatment']})"
+            )
+            names.append(
+                f"at weight {weight:g} {what} at {formats.sparsity(row['sparsity'])} with a gap of "
+                f"{formats.points(row['max_min'], sign=False)}"
+            )
+        lines.append(
+            f"**What fairness is worth decides.** With accuracy at least 92.5 %, the frontier chooses {names[0]}, and "
+            f"{names[1]} ({int(points['n_seeds'].min())} to {int(points['n_seeds'].max())} seeds a point)."
+        )
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
+
+
+def accuracy_table(demo: Demo) -> str:
+    """LeNet on QMNIST, dense and at the last level, beside the paper's."""
+    rows = [
+        ("Paganini 2020, Section 4.1", "official", "30 epochs, crop, flip", "about 97 %", "about 78 % at 98.6 %", "6")
+    ]
+    for protocol in (PAPER, SHORT):
+        curve = total_curves(demo.of(demo.levels, dataset="qmnist", **protocol))
+        if curve.empty:
+            rows.append(("PruneScope", "writers", protocol["protocol"], LATER, LATER, "0"))
+            continue
+        first, last = curve.iloc[0], curve.iloc[-1]
+        after = f"{_with_interval(last)} at {formats.sparsity(last['sparsity'])}"
+        seeds = str(int(first["n_seeds"]))
+        rows.append(("PruneScope", "writers", protocol["protocol"], _with_interval(first), after, seeds))
+    return _table(pd.DataFrame(rows, columns=["source", "split", "protocol", "dense", "pruned", "seeds"]))
+
+
+def slopes_table(demo: Demo) -> str:
+    """Table 1 of Paganini beside ours: lines of a writer's accuracy on mean absolute tilt."""
+    paper = {
+        "hsf0": (0.988, -0.025, 0.854, -0.296),
+        "hsf1": (0.983, -0.008, 0.831, -0.237),
+        "hsf4": (0.974, -0.084, 0.771, -0.295),
+        "full": (0.973, 0.006, 0.784, -0.138),
+    }
+    rows = [("Paganini 2020, Table 1", group, *(f"{v:.3f}" for v in values), "") for group, values in paper.items()]
+    for protocol in (PAPER, SHORT):
+        table = demo.writers(20, **protocol)
+        if table is None:
+            rows.append((f"PruneScope, {protocol['protocol']}", "all", LATER, LATER, LATER, LATER, ""))
+            continue
+        for row in slope_change(table, "abs_tilt", "series").itertuples():
+            numbers = (row.intercept_before, row.slope_before, row.intercept_after, row.slope_after)
+            change = f"{row.slope_change:+.3f} ({row.low:+.3f} to {row.high:+.3f})"
+            name = f"PruneScope, {protocol['protocol']}"
+            rows.append((name, row.group, *(f"{value:.3f}" for value in numbers), change))
+    heads = ["source", "series", "intercept before", "slope before", "intercept after", "slope after", "change (95 %)"]
+    return _table(pd.DataFrame(rows, columns=heads))
+
+
+def distortion_table(demo: Demo) -> str:
+    """Good's alpha and recall variance by ratio beside ours."""
+    published = {"fashion-mnist": "0.899 dense", "qmnist": "0.989 dense (MNIST)"}
+    rows: list[tuple[str, ...]] = []
+    for dataset, text in published.items():
+        runs = demo.of(demo.classes, dataset=dataset, schedule="oneshot")
+        if runs.empty:
+            rows.append((dataset, text, LATER, "", "", "", ""))
+            continue
+        table = alphas(runs)
+        recall = runs.assign(recall=runs["correct"] / runs["n"])
+        variance = recall.groupby(["technique", "level"], observed=True)["recall"].var(ddof=0)
+        for (technique, level), cell in table.groupby(["technique", "level"], observed=True):
+            low, high = t_interval(cell["alpha"].mean(), cell["alpha"].std(), len(cell), 0.99)
+            ratio = 1 / (1 - cell["sparsity"].mean())
+            alpha = f"{cell['alpha'].mean():.3f} ({float(low):.3f} to {float(high):.3f})"
+            accuracy = formats.percent(cell["accuracy"].mean())
+            rows.append(
+                (dataset, text, str(technique), f"{ratio:.0f}", accuracy, alpha, f"{variance[technique, level]:.4f}")
+            )
+    heads = ["data set", "Good 2022", "technique", "ratio", "accuracy", "alpha (99 %)", "recall variance"]
+    return _table(pd.DataFrame(rows, columns=heads))
+
+
+def checksums(demo: Demo) -> str:
+    """One digest over all runs, and the size of the whole."""
+    digest, size = hashlib.sha256(), 0
+    for path in sorted(demo.study.path.rglob("*")):
+        if path.is_file() and path.relative_to(demo.study.path).parts[0] in ("runs", "examples"):
+            content = path.read_bytes()
+            size += len(content)
+            digest.update(str(path.relative_to(demo.study.path)).encode() + hashlib.sha256(content).digest())
+    return f"Runs and examples: {size / 1e6:.1f} MB, SHA-256 over names and contents `{digest.hexdigest()}`."
+
+
+MADE: dict[str, Callable[[Demo], str]] = {
+    "contents": contents,
+    "findings": findings,
+    "accuracy": accuracy_table,
+    "slopes": slopes_table,
+    "distortion": distortion_table,
+    "checksums": checksums,
+}
+
+
+def made(text: str, demo: Demo) -> str:
+    """The text with everything between its marks made anew."""
+
+    def fill(match: re.Match[str]) -> str:
+        return f"{match[1]}\n{MADE[match[2]](demo)}\n{match[3]}"
+
+    return re.sub(r"(<!-- made:(\w+) -->).*?(<!-- end -->)", fill, text, flags=re.DOTALL)
+
+
+def open_demo() -> Demo:
+    """The shipped study."""
+    study = Study(TOP / "data" / "demo")
+    return Demo(study, study.levels(), study.classes())
+
+
+def _with_interval(row: pd.Series) -> str:
+    return f"{formats.percent(row['accuracy'])} {formats.plus_minus(row['low'], row['high'])}".strip()
+
+
+def _table(rows: pd.DataFrame) -> str:
+    lines = [" | ".join(map(str, rows.columns)), " | ".join("---" for _ in rows.columns)]
+    lines += [" | ".join(map(str, row)) for row in rows.itertuples(index=False)]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def main() -> None:
+    demo = open_demo()
+    for name in FILES:
+        path = TOP / name
+        path.write_text(made(path.read_text(encoding="utf-8"), demo), encoding="utf-8")
+        print(f"made {name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Does pruning widen the gaps for sure: alpha over seeds at each pruning ratio, and how far pruning helps on the whole.
+
+Takes the table of `distortion.alphas` with a column `series`: the name of what is compared, such as a technique.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from engine.analysis.intervals import t_interval
+from engine.analysis.seeds import over_seeds
+
+CONFIDENCE = 0.99
+"""The paper's: with its five ratios, all five intervals hold at once with 95 %."""
+
+SAME_RATIO = 0.1
+"""Ratios up to this share apart are one: techniques that cut channels cannot meet a ratio exactly."""
+
+ROUNDING = 1e-9
+"""How far a mean may be off by rounding alone."""
+
+MARKS = {"intensifies": ">", "evens out": "<", "undecided": "?"}
+"""The verdicts, with the marks of the paper's figures."""
+
+FEW_SEEDS = "fewer than two seeds have alpha"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A series at one ratio: means over seeds with their intervals; `change` is accuracy since dense, seed by seed."""
+
+    ratio: float
+    sparsity: float
+    alpha: float
+    low: float
+    high: float
+    verdict: str
+    spread: float
+    accuracy: float
+    dense_accuracy: float
+    change: float
+    change_low: float
+    change_high: float
+    n_seeds: int
+
+    @property
+    def keeps_accuracy(self) -> bool:
+        """Whether the mean accuracy is that of dense or better."""
+        return self.change >= -ROUNDING
+
+    @property
+    def keeps_balance(self) -> bool:
+        """Whether the mean alpha is 1 or less."""
+        return self.alpha <= 1 + ROUNDING
+
+    @property
+    def helps(self) -> bool:
+        """Whether both hold."""
+        return self.keeps_accuracy and self.keeps_balance
+
+    @property
+    def surely_helps(self) -> bool:
+        """Whether both whole intervals lie on the good side."""
+        return self.change_low >= -ROUNDING and self.high <= 1 + ROUNDING
+
+
+@dataclass(frozen=True)
+class HelpfulRange:
+    """The ratios at which pruning keeps the accuracy and widens no gap, by means over seeds.
+
+    The longest stretch of neighbouring ratios, the sparser one at a tie; empty where no ratio helps.
+    """
+
+    series: str
+    cells: tuple[Cell, ...]
+    beyond: Cell | None
+    """The next ratio, where it ends; the first ratio of all where none helps; None where the series ends."""
+
+    @property
+    def last(self) -> Cell | None:
+        """Where it ends."""
+        return self.cells[-1] if self.cells else None
+
+    @property
+    def n_sure(self) -> int:
+        """At how many of its ratios both intervals lie on the good side."""
+        return sum(cell.surely_helps for cell in self.cells)
+
+
+def verdict(low: ArrayLike, high: ArrayLike) -> NDArray[np.str_]:
+    """What an interval of alpha says: "intensifies" above 1, "evens out" below, "undecided" if it has 1 or is NaN."""
+    low, high = np.asarray(low, float), np.asarray(high, float)
+    return np.where(low > 1, "intensifies", np.where(high < 1, "evens out", "undecided"))
+
+
+def at_ratios(alphas: pd.DataFrame) -> pd.DataFrame:
+    """The pruned models, one per series, seed and `ratio` (weights before / after; equal where nearly so).
+
+    If a series has a ratio twice, its first level counts. A model without weights or of unknown sparsity is left out.
+    """
+    pruned = alphas[(alphas["level"] > 0) & (alphas["sparsity"] < 1)]
+    levels = pruned.groupby(["series", "level"], observed=True)["sparsity"].mean().reset_index()
+    levels["own"] = 1 / (1 - levels["sparsity"])
+    levels = levels.drop_duplicates(["series", "own"]).sort_values("own", kind="stable")
+    levels["cluster"] = _clusters(levels["own"].to_numpy(), _tolerance(levels))
+    levels["ratio"] = levels.groupby("cluster")["own"].transform("median")
+    models = pruned.merge(levels[["series", "level", "ratio"]], on=["series", "level"])
+    return models.drop_duplicates(["series", "seed", "ratio"], ignore_index=True)
+
+
+def cells(models: pd.DataFrame, confidence: float = CONFIDENCE) -> pd.DataFrame:
+    """One row per series and ratio of `at_ratios`: the columns of Cell, with sd, n_models, n_collapsed, mark, reason.
+
+    `n_seeds` counts the seeds that have alpha; `reason` says why alpha or its interval is NaN.
+    """
+    keys = ["series", "ratio"]
+    models = models.assign(change=models["accuracy"] - models["dense_accuracy"])
+    table = over_seeds(models, keys, ["sparsity", "alpha", "spread", "accuracy", "dense_accuracy", "change"])
+    low, high = t_interval(table["alpha"], table["alpha_sd"], table["alpha_n"], confidence)
+    change_low, change_high = t_interval(table["change"], table["change_sd"], table["change_n"], confidence)
+    said = verdict(low, high)
+    groups = models.groupby(keys, observed=True)
+    few = np.where(table["alpha_n"] < 2, FEW_SEEDS, "")
+    table = table.assign(
+        low=low,
+        high=high,
+        verdict=said,
+        mark=[MARKS[word] for word in said],
+        change_low=change_low,
+        change_high=change_high,
+        n_collapsed=groups["collapsed"].sum().to_numpy(int),
+        reason=np.where(table["alpha_n"] < 1, groups["reason"].first().to_numpy(), few),
+    ).rename(columns={"n_seeds": "n_models", "alpha_n": "n_seeds", "alpha_sd": "sd"})
+    names = [*Cell.__dataclass_fields__, "sd", "n_models", "n_collapsed", "mark", "reason"]
+    return table[["series", *names]]
+
+
+def helpful_ranges(table: pd.DataFrame) -> list[HelpfulRange]:
+    """The range of each series of `cells`, the one that ends sparsest first; at a tie, the one with least alpha."""
+    ranges = [
+        _range(str(series), _facts(rows.sort_values("ratio")))
+        for series, rows in table.groupby("series", observed=True, sort=False)
+    ]
+    return sorted(ranges, key=lambda r: (-r.last.ratio, r.last.alpha) if r.last else (0.0, 0.0))
+
+
+def _facts(rows: pd.DataFrame) -> tuple[Cell, ...]:
+    names = list(Cell.__dataclass_fields__)
+    return tuple(Cell(**row) for row in rows[names].to_dict("records"))
+
+
+def _range(series: str, found: Sequence[Cell]) -> HelpfulRange:
+    stretches: list[list[int]] = [[]]
+    for place, cell in enumerate(found):
+        if cell.helps:
+            stretches[-1].append(place)
+        elif stretches[-1]:
+            stretches.append([])
+    best = max(reversed(stretches), key=len)
+    after = best[-1] + 1 if best else 0
+    return HelpfulRange(series, tuple(found[i] for i in best), found[after] if after < len(found) else None)
+
+
+def _tolerance(levels: pd.DataFrame) -> float:
+    """SAME_RATIO, or half of the smallest step within a series if that is less: a series' own ratios stay apart."""
+    steps = levels.groupby("series", observed=True)["own"].pct_change()
+    return min(SAME_RATIO, float(np.nanmin(steps, initial=np.inf)) / 2) if len(steps) else SAME_RATIO
+
+
+def _clusters(ascending: NDArray[np.float64], tolerance: float) -> NDArray[np.intp]:
+    """Number of the cluster of each ratio; a cluster spans at most the tolerance from its first."""
+    numbers, first, number = np.empty(len(ascending), np.intp), -np.inf, -1
+    for place, ratio in enumerate(ascending):
+        if ratio > first * (1 + tolerance) or place == 0:
+            first, number = ratio, number + 1
+        numbers[place] = number
+    return numbers

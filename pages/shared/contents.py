@@ -1,0 +1,68 @@
+"""What a study holds: its figures, its experiments, and the runs that are not whole."""
+
+import pandas as pd
+
+from engine.catalog import Catalog
+from pages.shared import formats
+from pages.shared.load import EXPERIMENT, Experiment
+
+SHOWN = 3
+"""How many of the runs that are not whole are named."""
+
+
+def figures(catalog: Catalog) -> dict[str, tuple[str, str]]:
+    """Four counts with their explanation: runs, models, seeds, data sets."""
+    runs = catalog.runs
+    return {
+        "Runs": (formats.count(len(runs)), "A run is one network, trained and then pruned level by level."),
+        "Models": (
+            formats.count(catalog.tables["levels"].num_rows),
+            "A model is one run at one level. The study keeps what each says of every test example.",
+        ),
+        "Seeds": (formats.count(runs["seed"].nunique()), "Runs with different seeds differ in nothing but chance."),
+        "Data sets": (formats.count(runs["dataset"].nunique()), "Data sets that the runs of this study use."),
+    }
+
+
+def experiment_table(catalog: Catalog, chosen: Experiment) -> pd.DataFrame:
+    """One row per experiment, the largest first; the one that is shown is marked."""
+    groups = catalog.runs.groupby(list(EXPERIMENT), observed=True)
+    table = groups.agg(
+        runs=("run", "size"), techniques=("technique", "nunique"), seeds=("seed", "nunique"), hours=("seconds", "sum")
+    )
+    table = table.sort_values("runs", ascending=False).reset_index()
+    here = [Experiment(*map(str, row)) == chosen for row in table[list(EXPERIMENT)].itertuples(index=False)]
+    return pd.DataFrame(
+        {
+            "Shown": ["●" if is_here else "" for is_here in here],
+            "Data set": [formats.dataset(str(name)) for name in table["dataset"]],
+            "Split": table["split"].astype(str),
+            "Network": [formats.network(str(name)) for name in table["network"]],
+            "Protocol": table["protocol"].astype(str),
+            "Techniques": table["techniques"],
+            "Runs": table["runs"],
+            "Seeds": table["seeds"],
+            "Computing hours": table["hours"] / 3600,
+        }
+    )
+
+
+def not_whole(catalog: Catalog) -> list[str]:
+    """Sentences on runs that could not be read and runs that stopped before their last level."""
+    sentences = []
+    if catalog.broken:
+        sentences.append(f"{_runs(len(catalog.broken))} left out: {_some(list(catalog.broken.values()))}")
+    stopped = catalog.runs[catalog.runs["stopped"].astype(str) != ""]
+    if len(stopped):
+        reasons = [f"{row.run}: {row.stopped}" for row in stopped.itertuples()]
+        sentences.append(f"{_runs(len(stopped))} stopped early: {_some(reasons)}")
+    return sentences
+
+
+def _runs(n: int) -> str:
+    return "1 run was" if n == 1 else f"{formats.count(n)} runs were"
+
+
+def _some(reasons: list[str]) -> str:
+    more = len(reasons) - SHOWN
+    return " ".join(reasons[:SHOWN]) + (f" And {formats.count(more)} more." if more > 0 else "")

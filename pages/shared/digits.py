@@ -1,0 +1,118 @@
+"""One member's images as pictures: tiles by class, the wrong ones framed, with what was said before and after."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+from PIL import Image, ImageDraw, ImageFont
+
+KINDS = {
+    "lost": "wrong only after pruning",
+    "both": "wrong before and after",
+    "gained": "wrong only before",
+    "right": "right before and after",
+}
+FRAMES = {"lost": ("#D55E00", 4), "both": ("#CC79A7", 4), "gained": ("#0072B2", 2)}
+"""Colour and thickness of the frame of each kind; `both` is a double frame, so that colour never speaks alone."""
+
+SIDE, GAP, TEXT = 48, 8, 18
+"""Tile, gap between tiles and line of text below, in pixels of the page; drawn at twice that for sharp screens."""
+
+SHARP = 2
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the models said of some examples: the most frequent class, and the share of seeds that are right."""
+
+    prediction: np.ndarray
+    right: np.ndarray
+
+
+def said(predictions: np.ndarray, labels: np.ndarray) -> Said:
+    """The most frequent prediction of (seeds, examples); at a tie the right class, else the lowest number."""
+    predictions = np.atleast_2d(predictions).astype(np.int64)
+    n_classes = int(max(predictions.max(initial=0), labels.max(initial=0))) + 1
+    votes = (predictions[:, :, None] == np.arange(n_classes)).sum(axis=0)
+    right = votes[np.arange(len(labels)), labels]
+    usual = np.where(right == votes.max(axis=1), labels, votes.argmax(axis=1))
+    return Said(usual, right / len(predictions))
+
+
+def member_digits(labels: np.ndarray, before: np.ndarray, after: np.ndarray, names: dict[int, str]) -> pd.DataFrame:
+    """One row per example of a member, in the order given: class, names of label, before, after, shares right, kind."""
+    first, second = said(before, labels), said(after, labels)
+    was, now = first.prediction == labels, second.prediction == labels
+    kind = np.select([was & now, was & ~now, ~was & now], ["right", "lost", "gained"], "both")
+
+    def named(numbers: np.ndarray) -> list[str]:
+        return [names.get(int(number), str(number)) for number in numbers]
+
+    return pd.DataFrame(
+        {
+            "class": labels,
+            "label": named(labels),
+            "before": named(first.prediction),
+            "after": named(second.prediction),
+            "right_before": first.right,
+            "right_after": second.right,
+            "kind": kind,
+        }
+    )
+
+
+def tile_sheet(images: np.ndarray, kinds: Sequence[str], texts: Sequence[str], columns: int, dark: bool) -> bytes:
+    """A PNG of the images, uint8 (n, channels, height, width), row by row, each with its frame and text."""
+    width, height = SIDE + GAP, SIDE + TEXT + GAP
+    n_rows = -(-len(images) // columns)
+    sheet = Image.new("RGBA", (SHARP * width * columns, SHARP * height * max(n_rows, 1)), (0, 0, 0, 0))
+    draw = ImageDraw.Draw(sheet)
+    font = ImageFont.load_default(13 * SHARP)
+    for number, (pixels, kind, text) in enumerate(zip(images, kinds, texts, strict=True)):
+        left = SHARP * (number % columns * width + GAP // 2)
+        top = SHARP * (number // columns * height + GAP // 2)
+        sheet.paste(_tile(pixels, dark), (left, top))
+        _frame(draw, left, top, kind)
+        middle = (left + SHARP * SIDE // 2, top + SHARP * (SIDE + 2 + TEXT // 2))
+        draw.text(middle, _fitting(text, draw, font), "#E8ECF0" if dark else "#1B1F24", font, "mm")
+    buffer = BytesIO()
+    sheet.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def sheet_width(columns: int) -> int:
+    """Width of a sheet on the page, in pixels."""
+    return columns * (SIDE + GAP)
+
+
+def _tile(pixels: np.ndarray, dark: bool) -> Image.Image:
+    """One image at the tile's size; grey ones as ink on paper where the page is light."""
+    grey = len(pixels) == 1
+    shown = (pixels[0] if dark else 255 - pixels[0]) if grey else np.moveaxis(pixels[:3], 0, -1)
+    side = SHARP * SIDE
+    way = Image.Resampling.BOX if max(shown.shape[:2]) <= side else Image.Resampling.LANCZOS
+    return Image.fromarray(np.ascontiguousarray(shown)).convert("RGB").resize((side, side), way)
+
+
+def _frame(draw: ImageDraw.ImageDraw, left: int, top: int, kind: str) -> None:
+    side = SHARP * SIDE - 1
+    if kind not in FRAMES:
+        draw.rectangle((left, top, left + side, top + side), outline="#9AA3AD")
+        return
+    colour, thick = FRAMES[kind]
+    rings = [(0, 3), (5, 2)] if kind == "both" else [(0, thick)]
+    for inset, width in rings:
+        near, far = SHARP * inset, side - SHARP * inset
+        draw.rectangle((left + near, top + near, left + far, top + far), outline=colour, width=SHARP * width)
+
+
+def _fitting(text: str, draw: ImageDraw.ImageDraw, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
+    """The text, cut to the width of a tile and its gap."""
+    room = SHARP * (SIDE + GAP - 2)
+    if draw.textlength(text, font) <= room:
+        return text
+    while text and draw.textlength(f"{text}…", font) > room:
+        text = text[:-1]
+    return f"{text}…"

@@ -1,0 +1,216 @@
+"""Writers, or the members of any other grouping: which groupings there are, and what a page says of their members."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from engine.analysis.lines import FULL, SlopeChange
+from engine.analysis.writers import MemberFacts
+from pages.shared import formats
+from pages.shared.charts.style import GROUPS
+
+MANY = 10
+"""A grouping with fewer members has no lines worth drawing."""
+
+SMALL = 30
+"""Below this many examples a member's rate is marked as shaky."""
+
+WORKING = 0.75
+"""Share of the dense accuracy below which a network has broken down for everybody."""
+
+DIGITS = ("digits", "mnist", "qmnist", "svhn")
+
+ATTRIBUTES = {
+    "tilt": ("tilt", "how far strokes lean; 0 is upright, positive leans left"),
+    "abs_tilt": ("|tilt|", "how far strokes lean, to either side; 0 is upright"),
+    "activation": ("activation", "mean brightness of the image, 0 to 1: how much ink"),
+    "distance": ("distance", "how far the image is from the mean training image of its class"),
+    "entropy": ("entropy", "how varied the pixel values are, in bits"),
+}
+
+PAPER = pd.DataFrame(
+    {
+        "series": ["hsf0", "hsf1", "hsf4", "full"],
+        "intercept before": [0.988, 0.983, 0.974, 0.973],
+        "slope before": [-0.025, -0.008, -0.084, 0.006],
+        "intercept after": [0.854, 0.831, 0.771, 0.784],
+        "slope after": [-0.296, -0.237, -0.295, -0.138],
+    }
+)
+PAPER_SOURCE = (
+    "Paganini 2020, *Prune Responsibly*, Table 1: accuracy on |tilt|, LeNet on QMNIST, global magnitude, rewind, "
+    "98.6 % sparsity, 30 epochs a level. It prints no standard errors. Protocol, split and seeds here may differ, "
+    "so compare the direction, not the digits."
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """How the members are called here: "writer", "writers", "digits"."""
+
+    member: str
+    members: str
+    examples: str
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What is looked at: the network in words, its sparsity, the seeds behind it."""
+
+    network: str
+    sparsity: float
+    n_seeds: int
+    seed: int | None
+    """The one seed that was asked for; None for the mean."""
+
+    @property
+    def seeds(self) -> str:
+        """ "mean of 3 seeds" or "seed 2 alone"."""
+        if self.seed is not None:
+            return f"seed {self.seed} alone"
+        return f"mean of {self.n_seeds} seeds" if self.n_seeds > 1 else "one seed"
+
+
+def groupings(examples: pd.DataFrame) -> list[str]:
+    """Columns with many members, five examples each on average at least; the one with most members first."""
+    others = examples.drop(columns=["example", "label"], errors="ignore").select_dtypes(exclude="floating")
+    n_members = {str(name): int(others[name].nunique()) for name in others}
+    fitting = [name for name, n in n_members.items() if MANY <= n <= len(examples) / 5]
+    return sorted(fitting, key=lambda name: -n_members[name])
+
+
+def parts(members: pd.DataFrame) -> list[str]:
+    """Groups that the members lie in, few enough to colour: columns of `member_accuracy` before n."""
+    between = members.columns[1 : members.columns.get_loc("n")]
+    return [str(name) for name in between if 2 <= members[name].nunique() <= len(GROUPS)]
+
+
+def attributes(examples: pd.DataFrame) -> list[str]:
+    """Float columns with more than one value; |tilt| first where there is one."""
+    floats = examples.select_dtypes("floating")
+    names = [str(name) for name in floats if floats[name].nunique() > 1]
+    return sorted(names, key=lambda name: name != "abs_tilt")
+
+
+def attribute_label(name: str) -> str:
+    """An attribute's name for people."""
+    return ATTRIBUTES[name][0] if name in ATTRIBUTES else name.replace("_", " ")
+
+
+def words(member: str, dataset: str) -> Words:
+    """What members and examples are called."""
+    name = member.replace("_", " ")
+    ending = "es" if name.endswith(("s", "x", "ch", "sh")) else "s"
+    return Words(name, f"{name}{ending}", "digits" if dataset in DIGITS else "examples")
+
+
+def level_labels(levels: pd.DataFrame) -> dict[int, str]:
+    """The pruned levels by their mean sparsity, in order; the level's number where two look alike."""
+    means = levels[levels["level"] > 0].groupby("level")["sparsity"].mean()
+    labels = means.map(formats.sparsity)
+    alike = labels.duplicated(keep=False)
+    return {int(i): f"{labels[i]} (level {i})" if alike[i] else str(labels[i]) for i in labels.index}
+
+
+def last_working(levels: pd.DataFrame) -> int | None:
+    """The sparsest level that keeps three quarters of the dense accuracy; None where no pruned level does."""
+    means = levels.groupby("level")["accuracy"].mean()
+    kept = means[(means.index > 0) & (means >= WORKING * means.get(0, np.nan))]
+    return int(kept.index.max()) if len(kept) else None
+
+
+def round_step(values: pd.Series) -> float:
+    """A round number near one standard deviation, to speak of slopes in: 0.1, 0.2, 0.5, 1, ..."""
+    spread = float(values.std())
+    if not spread > 0:
+        return 1.0
+    exponent = np.floor(np.log10(spread))
+    return float(min((m * 10.0**e for e in (exponent, exponent + 1) for m in (1, 2, 5)), key=lambda s: abs(s - spread)))
+
+
+def loss_sentence(facts: MemberFacts, moment: Moment, of: Words, where: str = "") -> str:
+    """How many members lose more than the loss, and who loses most; `where` is the worst member's series."""
+    member, members = formats.plain(of.member), formats.plain(of.members)
+    if facts.worst is None:
+        return f"**No {member} can be compared**: {facts.reason}."
+    place = f"{formats.plain(where)}, " if where else ""
+    return (
+        f"**{formats.count(facts.n_losing)} of {formats.count(facts.n_members)} {members} lose more than "
+        f"{formats.points(facts.loss, 0, sign=False)}** at {formats.sparsity(moment.sparsity)} sparsity "
+        f"({moment.network}, {moment.seeds}). Hit hardest: **{member} {formats.plain(facts.worst)}** "
+        f"({place}{formats.count(facts.worst_n or 0)} {of.examples}), from {formats.percent(facts.worst_before or 0)} "
+        f"to {formats.percent(facts.worst_after or 0)}."
+    )
+
+
+def slope_sentence(changes: Sequence[SlopeChange], attribute: str, step: float, of: Words) -> str:
+    """Whether the attribute matters more after pruning: over all members, then series by series."""
+    full, series = changes[-1], changes[:-1]
+    name, members = formats.plain(attribute_label(attribute)), formats.plain(of.members)
+    if full.reason:
+        return f"Whether {name} matters more after pruning cannot be told: {full.reason}."
+    text = (
+        f"**{_verdict(full, name)}**: {formats.number(step)} more of it goes with "
+        f"{formats.points(step * full.slope_before, 2)} of accuracy before and "
+        f"{formats.points(step * full.slope_after, 2)} after, a change of {change_words(full, step)}."
+    )
+    if len(series) > 1:
+        each = "; ".join(f"{formats.plain(row.group)} {change_words(row, step)}" for row in series)
+        text += f" That line mixes all {members}; within each: {each}."
+    return text
+
+
+def change_words(change: SlopeChange, step: float) -> str:
+    """A change of slope with its 95 % interval, in points per step; its reason where it is unknown."""
+    if change.reason:
+        return f"unknown ({change.reason})"
+    low, high = (formats.points(step * end, 2).removesuffix(" pt") for end in (change.low, change.high))
+    return f"{formats.points(step * change.slope_change, 2)} (95 % interval {low} to {high})"
+
+
+def _verdict(change: SlopeChange, name: str) -> str:
+    if change.low <= 0 <= change.high:
+        return f"Whether {name} matters more after pruning is open"
+    if change.slope_before * change.slope_after < 0:
+        return f"{name} matters in another way after pruning"
+    more = abs(change.slope_after) > abs(change.slope_before)
+    return f"{name} matters {'more' if more else 'less'} after pruning"
+
+
+def half_width(members: pd.DataFrame) -> float:
+    """Half of the 95 % interval of a typical member's accuracy after pruning."""
+    return float(((members["after_high"] - members["after_low"]) / 2).median())
+
+
+def table_one(changes: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Lines before and after and the test of their change, as text: estimate and, in brackets, standard error."""
+
+    def pair(name: str) -> list[str]:
+        return [_estimate(value, se) for value, se in zip(changes[name], changes[f"{name}_se"], strict=True)]
+
+    return pd.DataFrame(
+        {
+            by: ["all" if group == FULL else group for group in changes["group"]],
+            "n": changes["n"],
+            "intercept before": pair("intercept_before"),
+            "slope before": pair("slope_before"),
+            "intercept after": pair("intercept_after"),
+            "slope after": pair("slope_after"),
+            "change of slope": pair("slope_change"),
+            "95 % interval": [_interval(low, high) for low, high in zip(changes["low"], changes["high"], strict=True)],
+            "p": [
+                formats.p_value(p) if not reason else reason
+                for p, reason in zip(changes["p"], changes["reason"], strict=True)
+            ],
+        }
+    )
+
+
+def _estimate(value: float, se: float) -> str:
+    return formats.MISSING if np.isnan(value) else f"{formats.fixed(value)} ({formats.fixed(se)})"
+
+
+def _interval(low: float, high: float) -> str:
+    return formats.MISSING if np.isnan(low) else f"{formats.fixed(low)} to {formats.fixed(high)}"
