@@ -96,18 +96,19 @@ def findings(demo: Demo) -> str:
             f"**The total hides the classes.** Cutting channels by L1 (rewind) to {formats.sparsity(row['sparsity'])} "
             f"changes accuracy by {formats.points(row['accuracy'] - row['dense_accuracy'])}, while digit "
             f"{row['class']} changes by {formats.points(row['class_change'])} "
-            f"({formats.count(row['class_n'])} test digits, {row['n_seeds']} seeds)."
+            f"({formats.count(row['class_n'])} test digits, {row['n_seeds']} seed{'s' if row['n_seeds'] > 1 else ''})."
         )
     table = demo.writers(20, **SHORT)
     if table is not None:
         facts = member_facts(table, "abs_tilt")
         n_seeds = demo.of(demo.levels, dataset="qmnist", **SHORT)["seed"].nunique()
+        mean = float((table["change"] * table["n"]).sum() / table["n"].sum())
+        assert facts.worst_before is not None and facts.worst_after is not None
         lines.append(
-            f"**Some writers pay for all.** Global magnitude pruning to 98.85 % with rewinding costs "
-            f"{formats.points(float((table['change'] * table['n']).sum() / table['n'].sum()), sign=False).replace('-', '')} "
-            f"on average, but {facts.n_losing} of {facts.n_members} writers lose more than 5 points, and writer "
-            f"{facts.worst} falls from {formats.percent(facts.worst_before)} to {formats.percent(facts.worst_after)} "
-            f"on {facts.worst_n} digits (mean of {n_seeds} seeds)."
+            f"**Some writers pay for all.** Global magnitude pruning to 98.85 % with rewinding changes accuracy by "
+            f"{formats.points(mean)}, but {facts.n_losing} of {facts.n_members} writers lose more than 5 points, and "
+            f"writer {facts.worst} falls from {formats.percent(facts.worst_before)} to "
+            f"{formats.percent(facts.worst_after)} on {facts.worst_n} digits (mean of {n_seeds} seeds)."
         )
     points = operating_points(short, unfairness_table(classes))
     chosen = {weight: choose(points, 0.925, weight) for weight in (1.0, 100.0)}

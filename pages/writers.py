@@ -45,7 +45,95 @@ table, of, moment = shown.table, shown.of, compared.moment
 member, attribute = shown.grouping, shown.attribute
 
 # -- the answer -------------------------------------------------------------------------------------------------------
-facts = member_facts(table, loss=LOSS)
 ranked = hit_hardest(table, len(table))
-worst = "" if ranked.empty or not shown.series else str(ranked[shown.series].iloc[0])
-sentence = members.loss_sentence(facts, moment, of, worst)
+worst_series = str(ranked[shown.series].iloc[0]) if shown.series and len(ranked) else ""
+answer.markdown(members.loss_sentence(member_facts(table, loss=LOSS), moment, of, worst_series))
+changes = pd.DataFrame()
+if attribute:
+    changes = slope_change(table, attribute, shown.series if len(shown.palette) > 1 else None)
+    rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
+    answer.markdown(members.slope_sentence(rows, attribute, members.round_step(table[attribute]), of))
+for caution in members.cautions(compared.moment, compared.n_missing, compared.working):
+    answer.caption(f":material/warning: {caution}")
+
+# -- who is looked at closely: asked first, because the charts mark them -----------------------------------------------
+upper, lower = st.container(), st.container()
+with lower:
+    st.markdown(f"##### One {formats.plain(of.member)}, before and after")
+    names = [str(name) for name in ranked[member]]
+    asked = st.selectbox(
+        f"Look at one {formats.plain(of.member)}",
+        names,
+        index=None,
+        placeholder="the one hit hardest",
+        key="member",
+        bind="query-params",
+        help="Or click a point of a chart or a row of the table above.",
+        width=300,
+    )
+chosen = asked or (names[0] if names else None)
+look = charts.Look(
+    member=member,
+    word=formats.chart_text(of.member),
+    members=formats.chart_text(of.members),
+    examples=of.examples,
+    series=shown.series,
+    colour=shown.colour,
+    attribute=attribute,
+    attribute_label=formats.chart_text(members.attribute_label(attribute or "")),
+    colour_label=formats.chart_text(members.attribute_label(shown.colour)),
+    chosen=chosen,
+    small=members.SMALL,
+    dark=frame.dark,
+)
+
+# -- before against after, change against the attribute ----------------------------------------------------------------
+with upper:
+    left, right = st.columns([1, 1], gap="medium")
+    with left:
+        st.markdown("##### Before against after")
+        show_chart(
+            charts.before_after(table, look, shown.palette),
+            "writers-before-after",
+            f"Accuracy before against after pruning of {len(table)} {of.members}; below the dashed line they lose.",
+            table,
+            selects=partial(choose_point, "writers-before-after"),
+            caption=members.scatter_caution(table, of, shown.n_left_out),
+        )
+    with right:
+        label = members.attribute_label(attribute or "")
+        st.markdown(f"##### Change against {formats.plain(label)}")
+        if attribute:
+            show_chart(
+                charts.change_against(table, look, shown.palette),
+                "writers-change",
+                f"Change of accuracy against mean {label} of {len(table)} {of.members}, with lines and 95 % bands.",
+                table,
+                selects=partial(choose_point, "writers-change"),
+                caption="Lines with 95 % bands. A line is not a cause: "
+                f"{formats.plain(of.members)} who differ in {formats.plain(label)} differ in other ways too.",
+            )
+        else:
+            st.info("**No attribute is known.** The examples have no column of numbers such as tilt.")
+
+# -- Table 1 of this study, the attribute's spread ---------------------------------------------------------------------
+with upper:
+    if attribute:
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            show_table_one()
+        with right:
+            st.markdown(f"##### How {formats.plain(label)} is spread")
+            show_chart(
+                charts.attribute_histogram(table, look, shown.palette),
+                "writers-spread",
+                f"How many {of.members} have which mean {label}, by series.",
+                table[[member, *([shown.series] if shown.series else []), "n", attribute]],
+            )
+    show_hardest()
+
+# -- their digits ------------------------------------------------------------------------------------------------------
+with lower:
+    if chosen is not None:
+        row = table[(table[member].astype(str) == chosen).to_numpy()].iloc[0]
+        show_member(row, what, compared, of, frame.dark)

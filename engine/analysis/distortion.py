@@ -94,8 +94,8 @@ def intensification(before: ArrayLike, after: ArrayLike) -> Floats:
 def spread_ratio(before: ArrayLike, after: ArrayLike) -> Floats:
     """sqrt(sum(bt^2) / sum(b0^2)): how wide all gaps are against before, whichever classes they fall on.
 
-    alpha is this times the correlation of the balances. So alpha < 1 with a spread of 1 or more says that the gaps moved
-    to other classes, not that they closed. NaN where alpha is.
+    alpha is this times the correlation of the balances: below 1 beside a spread of 1 or more, the gaps moved to other
+    classes rather than closed. NaN where alpha is.
     """
     before, after = _paired(before, after)
     defined = np.isfinite(intensification(before, after))

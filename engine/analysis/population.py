@@ -114,12 +114,12 @@ def _class_facts(runs: pd.DataFrame, facts_of: FactsOf, width: int) -> tuple[Flo
             facts = facts_of(str(runs["run"].iloc[places[0]]))
         except PruneScopeError:
             continue
-        facts = facts[facts["class"].between(0, width - 1)]
-        name, n_train = facts["class"].to_numpy(int), facts["n_train"].to_numpy(float)
-        where = np.ix_(places, name)
-        entropy[where] = facts["entropy"].to_numpy(float)
-        if n_train.sum() > 0:
-            imbalance[where] = n_train / n_train.sum() - 1 / len(facts)
+        n_train = facts["n_train"].to_numpy(float)
+        share = n_train / n_train.sum() if n_train.sum() > 0 else np.full(len(facts), np.nan)
+        known = facts["class"].between(0, width - 1).to_numpy()
+        where = np.ix_(places, facts["class"].to_numpy(int)[known])
+        entropy[where] = facts["entropy"].to_numpy(float)[known]
+        imbalance[where] = (share - 1 / len(facts))[known]
     return imbalance, entropy
 
 

@@ -138,7 +138,7 @@ def loss_sentence(facts: MemberFacts, moment: Moment, of: Words, where: str = ""
     place = f"{formats.plain(where)}, " if where else ""
     return (
         f"**{formats.count(facts.n_losing)} of {formats.count(facts.n_members)} {members} lose more than "
-        f"{formats.points(facts.loss, 0, sign=False)}** at {formats.sparsity(moment.sparsity)} sparsity "
+        f"{formats.points_in_words(facts.loss, 0)}** at {formats.sparsity(moment.sparsity)} sparsity "
         f"({moment.network}, {moment.seeds}). Hit hardest: **{member} {formats.plain(facts.worst)}** "
         f"({place}{formats.count(facts.worst_n or 0)} {of.examples}), from {formats.percent(facts.worst_before or 0)} "
         f"to {formats.percent(facts.worst_after or 0)}."
@@ -177,6 +177,36 @@ def _verdict(change: SlopeChange, name: str) -> str:
         return f"{name} matters in another way after pruning"
     more = abs(change.slope_after) > abs(change.slope_before)
     return f"{name} matters {'more' if more else 'less'} after pruning"
+
+
+def cautions(moment: Moment, n_missing: int, working: str) -> list[str]:
+    """What the reader must know before believing the sentence: a broken network, one seed, seeds that are missing."""
+    texts = []
+    if working:
+        texts.append(
+            f"At this sparsity the network no longer works: it keeps less than {formats.percent(WORKING, 0)} of its "
+            f"dense accuracy. Writing explains little here; look at {working} or below."
+        )
+    if moment.n_seeds == 1:
+        texts.append("One seed only: another start of the training may hit others.")
+    if n_missing:
+        texts.append(f"{n_missing} more seed{'s' if n_missing > 1 else ''} did not get this far.")
+    return texts
+
+
+def scatter_caution(table: pd.DataFrame, of: Words, n_left_out: int) -> str:
+    """How far to trust one point."""
+    members, n = formats.plain(of.members), formats.count(float(table["n"].median()))
+    text = (
+        f"With about {n} {of.examples} each, one point is good to ± {100 * half_width(table):.0f} pt (95 %); "
+        f"the worst of {formats.count(len(table))} is partly chance."
+    )
+    n_small = int((table["n"] < SMALL).sum())
+    if n_small:
+        text += f" Hollow: fewer than {SMALL} {of.examples} ({formats.count(n_small)} {members})."
+    if n_left_out:
+        text += f" {formats.count(n_left_out)} {members} are left out by the filters."
+    return text
 
 
 def half_width(members: pd.DataFrame) -> float:
