@@ -25,20 +25,20 @@ with st.container(border=True, width="content", key="way-on"):
 # -- what is loaded ---------------------------------------------------------------------------------------------------
 catalog = load.load_catalog(frame.source)
 for column, (label, (n, text)) in zip(st.columns(4), contents.figures(catalog).items(), strict=True):
-    column.metric(label, n, help=text, border=True)
+    column.metric(label, n, help=text or None, border=True)
 
 # -- red flags --------------------------------------------------------------------------------------------------------
 st.markdown(
     "##### Red flags",
-    help="For each technique: its sparsest level whose mean accuracy is within 1 point of dense, and who loses there.",
+    help="For each technique: its sparsest level whose mean accuracy is within 1 point of dense, and who loses most "
+    "there. Class gap: best minus worst class accuracy, against that of the dense network; above 1 time it grows.",
 )
 table = flags.flag_table(rows, names)
 if len(table):
-    st.dataframe(
-        flags.styled_flags(table),
+    st.table(
+        table,
+        border="horizontal",
         hide_index=True,
-        column_config=flags.flag_columns(),
-        placeholder=formats.MISSING,
         alt="For each technique: how sparse it gets within 1 point, and the class and group that lose most there.",
     )
     st.caption(flags.cautions(rows, len(names)))
@@ -58,7 +58,7 @@ st.markdown(
 st.markdown("##### Ask further")
 cards = st.container(horizontal=True, gap="small")
 for entry in MENU[1:]:
-    with cards.container(border=True, width=260, gap="xsmall"):
+    with cards.container(border=True, width=245, height="stretch", gap="xsmall"):
         st.page_link(entry.file, label=f"**{entry.label}**", icon=entry.icon, query_params=shared_link())
         st.caption(entry.question)
 

@@ -57,11 +57,13 @@ class Visitor:
     async def move(self, key: str, value: Any) -> Rerun:
         """Set a slider to a value, as a person does who lets go of it."""
         shown = self.widgets[key]
-        place = list(shown.options).index(value) if len(shown.options) else value
         state = next((s for s in self._states.widgets if s.id == shown.id), None)
         if state is None:
             state = self._states.widgets.add(id=shown.id)
-        state.double_array_value.data[:] = [float(place)]
+        if len(shown.options):
+            state.string_array_value.data[:] = [str(value)]
+        else:
+            state.double_array_value.data[:] = [float(value)]
         self.settings[key] = str(value)
         return await self._rerun()
 
@@ -94,8 +96,8 @@ class Visitor:
     def _take(self, message: ForwardMsg) -> list[str]:
         """Keep what a message shows; the errors in it."""
         kind = message.WhichOneof("type")
-        if kind == "new_session":
-            self._script = message.new_session.page_script_hash
+        if kind == "navigation":
+            self._script = message.navigation.page_script_hash
         if kind == "page_not_found":
             return [f"there is no page {self.page!r}"]
         if kind != "delta" or message.delta.WhichOneof("type") != "new_element":

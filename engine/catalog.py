@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from engine.files import file_digest, write_file
+from engine.files import BLANK, file_digest, is_whole, sealed, write_file
+from engine.mitigation import mitigation_words
 from engine.protocols import protocol
 from engine.records import IDENTITY, SCHEMA, PruneScopeError, digest
 from engine.tables import from_parquet, to_parquet
@@ -117,6 +118,20 @@ def refresh(study: Study) -> Catalog:
     return _catalog(tables, broken)
 
 
+def difference(study: Study, parts: Sequence[Part]) -> str:
+    """How the catalog on disk differs from these whole runs, in words; empty where it does not or there is none."""
+    if not (study.path / "catalog" / INDEX).exists():
+        return ""
+    loaded = _load(study)
+    if loaded is None:
+        return "It is damaged."
+    known, whole = set(loaded[0]["runs"]["run"].to_pylist()), {part.run["run"] for part in parts}
+    kept = merged_tables(loaded[0], whole, empty_tables())
+    fresh = merged_tables(empty_tables(), set(), joined_tables([part for part in parts if part.run["run"] in known]))
+    unlike = [kind for kind in KINDS if not kept[kind].to_pandas().equals(fresh[kind].to_pandas())]
+    return f"Its {' and '.join(unlike)} differ from those of the runs." if unlike else ""
+
+
 def empty_tables() -> Tables:
     """The tables of no runs."""
     return {kind: schema.empty_table() for kind, schema in KINDS.items()}
@@ -197,6 +212,7 @@ def _run_row(key: str, record: RunRecord) -> dict[str, Any]:
     return {
         "run": key,
         **{name: getattr(record.spec, name) for name in IDENTITY},
+        "mitigation": mitigation_words(record.spec),
         "protocol": protocol(record.spec),
         "epochs": record.spec.epochs,
         **{name: str(made.get(name, "")) for name in ("device", "engine", "stopped")},
@@ -213,12 +229,13 @@ def _load(study: Study) -> tuple[Tables, dict[str, dict[str, str]]] | None:
     folder = study.path / "catalog"
     for _ in range(3):  # the index may change while the files that it named are read
         try:
-            index = json.loads((folder / INDEX).read_bytes())
-            if index["schema"] == SCHEMA:
-                return {kind: _table(folder / index[kind], kind) for kind in KINDS}, dict(index.get("broken", {}))
+            content = (folder / INDEX).read_bytes()
+            index = json.loads(content)
+            if index["schema"] == SCHEMA and is_whole(content, index["sha256"].encode()):
+                return {kind: _table(folder / index[kind], kind) for kind in KINDS}, dict(index["broken"])
         except FileNotFoundError:
             continue
-        except (OSError, ValueError, KeyError, TypeError, PruneScopeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, PruneScopeError):
             break
     return None  # absent, older or damaged: it is made anew from the runs
 
@@ -232,12 +249,12 @@ def _table(path: Path, kind: str) -> pa.Table:
 
 def _save(study: Study, tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> None:
     folder = study.path / "catalog"
-    index: dict[str, Any] = {"schema": SCHEMA, "broken": broken}
+    index: dict[str, Any] = {"schema": SCHEMA, "broken": broken, "sha256": BLANK.decode()}
     for kind, table in tables.items():
         content = to_parquet(table, kind)
         index[kind] = _file_name(kind, content)
         write_file(folder / index[kind], content)
-    write_file(folder / INDEX, json.dumps(index).encode())
+    write_file(folder / INDEX, sealed(json.dumps(index).encode()))
     for path in folder.glob("*.parquet"):
         if path.name not in index.values() and time.time() - path.stat().st_mtime > UNUSED_SECONDS:
             path.unlink(missing_ok=True)

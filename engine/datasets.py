@@ -26,6 +26,7 @@ __all__ = [
     "DatasetRow",
     "ImageSet",
     "Request",
+    "check_request",
     "data_root",
     "fetch_dataset",
     "load_dataset",
@@ -207,6 +208,11 @@ def fetch_dataset(key: str, root: Path) -> None:
             raise PruneScopeError(f"{row.label} could not be fetched into {root}: {error}") from error
     for split in row.splits:
         load_dataset(key, root, Request(split=split))
+
+
+def check_request(key: str, request: Request) -> None:
+    """Refuse what the data set does not offer, as far as that is known without its files."""
+    _completed(_row(key), request)
 
 
 def _row(key: str) -> DatasetRow:

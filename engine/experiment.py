@@ -2,9 +2,10 @@
 
 import platform
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy
 import torch
@@ -13,18 +14,22 @@ from torch import nn
 import engine
 from engine.attributes import class_table, example_table
 from engine.claims import claim
+from engine.diagnostics import Diagnosis
+from engine.dual import Dual, Members
 from engine.files import check_writable
 from engine.laboratory import Laboratory, open_laboratory
 from engine.masks import Cut, EmptyLayer, Masks, apply_masks, count_all, count_kept, cut_masks, full_masks, prunable
-from engine.outcomes import Outcome, run_tables
+from engine.mitigation import CONSTRAINTS, mitigates
+from engine.outcomes import Outcome, row_tables, run_tables
 from engine.randomness import generator
 from engine.records import Progress, PruneScopeError, RunSpec, Watcher
 from engine.schedules import SCHEDULES, Step, check_gradual, gradual_sparsity, steps
 from engine.snapshots import State, load_outcome, load_states, save_outcome, save_states
 from engine.specs import checked
 from engine.store import Study, examples_name
+from engine.tables import to_parquet
 from engine.techniques import TECHNIQUES
-from engine.training import Lesson, evaluate_network, mean_gradients, train_network
+from engine.training import Lesson, Split, evaluate_network, mean_gradients, train_network
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,9 @@ def run_experiment(
     run = _Run(spec, study, lab, dense, watch)
     outcomes, seconds, stopped = run.levels()
     tables = run_tables(outcomes, lab.dataset.test.labels, len(lab.dataset.classes), spec.keep_scores)
-    committed = study.write_run(spec, tables, _provenance(lab, seconds, stopped), run.checkpoints(len(outcomes)))
+    extra = {f"{kind}.parquet": to_parquet(rows, kind) for kind, rows in row_tables(outcomes).items()}
+    extra |= run.checkpoints(len(outcomes))
+    committed = study.write_run(spec, tables, _provenance(lab, seconds, stopped), extra)
     study.clear_work(spec.key)
     return Finished(spec.key, committed, stopped)
 
@@ -94,8 +101,10 @@ def _train_dense(spec: RunSpec, study: Study, lab: Laboratory, watch: Watcher) -
     network = lab.new_network(spec)
     initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     masks = full_masks(network)
-    train_network(network, lab.training, masks, _lesson(spec, 0, spec.epochs, watch))
-    outcome = _outcome(network, lab, Step(0, 0.0, 0.0), masks)
+    dual = Dual(spec, _members(spec, lab)) if mitigates(spec, 0) else None
+    lesson = _lesson(spec, 0, spec.epochs, watch, objective=dual)
+    train_network(network, _grouped(spec, lab) if dual else lab.training, masks, lesson)
+    outcome = replace(_outcome(network, lab, Step(0, 0.0, 0.0), masks), lessons=dual.rows if dual else ())
     save_states(path, {"initial": initial, "trained": network.state_dict()})
     save_outcome(path.with_suffix(".outcome"), outcome, time.monotonic() - begun)
 
@@ -108,24 +117,29 @@ class _Run:
         self.folder = study.work_folder(spec.key)
         self.network = lab.new_network(spec)
         self.masks = full_masks(self.network)
+        self.training = _grouped(spec, lab) if mitigates(spec, 1) else lab.training
+        self.diagnosis = Diagnosis(lab.training, [lab.grouping(name) for name in spec.diagnose], spec.seed)
         check_gradual(spec, lab.n_steps(spec, _epochs_after(spec)))
 
     def levels(self) -> tuple[list[Outcome], float, str]:
         """What each level came to, the seconds that all took, and why the run stopped early, if it did."""
         self.network.load_state_dict(self.dense.trained)
+        dense = self._diagnosed(self.dense.outcome)
+        self.members = _members(self.spec, self.lab, self.network) if mitigates(self.spec, 1) else None
         kept, todo = self._resume()
         stopped = ""
         for step in todo:
             begun = time.monotonic()
             try:
-                self._reach(step)
+                lessons = self._reach(step)
             except EmptyLayer as layer:
                 stopped = f"Level {step.level} would empty layer {layer}; level {step.level - 1} is the last."
                 break
-            outcome = _outcome(self.network, self.lab, step, self.masks)
-            kept.append((outcome, time.monotonic() - begun))
+            outcome = replace(_outcome(self.network, self.lab, step, self.masks), lessons=lessons)
+            seconds = time.monotonic() - begun  # of diagnostics, which change nothing, none are counted
+            kept.append((self._diagnosed(outcome), seconds))
             self._keep(*kept[-1])
-        outcomes = [self.dense.outcome, *(outcome for outcome, _ in kept)]
+        outcomes = [dense, *(outcome for outcome, _ in kept)]
         return outcomes, self.dense.seconds + sum(seconds for _, seconds in kept), stopped
 
     def checkpoints(self, n_levels: int) -> dict[str, bytes]:
@@ -147,8 +161,13 @@ class _Run:
         self.masks = {name: states["masks"][name] for name in self.masks}
         return kept, todo[level:]
 
-    def _reach(self, step: Step) -> None:
-        """Prune, treat and train the network up to this step."""
+    def _diagnosed(self, outcome: Outcome) -> Outcome:
+        """The outcome of the network as it is now, with its diagnostics where the spec asks for them."""
+        rows = self.diagnosis.rows(self.network, outcome, self.lab.dataset.test.labels)
+        return replace(outcome, groups=rows) if rows else outcome
+
+    def _reach(self, step: Step) -> Sequence[dict[str, Any]]:
+        """Prune, treat and train the network up to this step; what mitigation noted comes back."""
         spec, cut_while_training = self.spec, self.spec.schedule == "gradual"
         if SCHEDULES[spec.schedule].starts == "dense":
             self.network.load_state_dict(self.dense.trained)
@@ -168,8 +187,10 @@ class _Run:
             self.masks = self._cut(max(0.0, 1 - (1 - sparsity) / kept), draw)
             return self.masks
 
-        lesson = _lesson(spec, step.level, _epochs_after(spec), self.watch, on_step)
-        train_network(self.network, self.lab.training, self.masks, lesson)
+        dual = Dual(spec, self.members) if self.members else None
+        lesson = _lesson(spec, step.level, _epochs_after(spec), self.watch, on_step, dual)
+        train_network(self.network, self.training, self.masks, lesson)
+        return dual.rows if dual else ()
 
     def _cut(self, share: float, draw: torch.Generator) -> Masks:
         row = TECHNIQUES[self.spec.technique]
@@ -195,11 +216,30 @@ def _lesson(
     epochs: int,
     watch: Watcher,
     on_step: Callable[[int], Masks | None] = lambda done: None,
+    objective: Dual | None = None,
 ) -> Lesson:
     def on_epoch(epoch: int) -> None:
         watch(Progress(spec.key, level, spec.n_levels, epoch, epochs))
 
-    return Lesson(spec, epochs, generator(spec.seed, level, "order"), on_epoch, on_step)
+    return Lesson(spec, epochs, generator(spec.seed, level, "order"), on_epoch, on_step, objective)
+
+
+def _grouped(spec: RunSpec, lab: Laboratory) -> Split:
+    """The training split with the groups between which gaps are mitigated."""
+    return replace(lab.training, groups=torch.from_numpy(lab.grouping(spec.mitigated_group).training).to(lab.device))
+
+
+def _members(spec: RunSpec, lab: Laboratory, dense: nn.Module | None = None) -> Members:
+    """The groups between which gaps are mitigated; the dense network is asked where the constraint looks back at it."""
+    groups = lab.grouping(spec.mitigated_group)
+    n = numpy.array([(groups.training == code).sum() for code in range(len(groups.names))])
+    chances = None
+    if dense is not None and CONSTRAINTS[spec.constraint].is_one_sided:
+        chance = evaluate_network(dense, lab.training).probability
+        means = [chance[groups.training == code].mean() if n[code] else numpy.nan for code in range(len(n))]
+        chances = torch.tensor([*means, chance.mean()], dtype=torch.float32, device=lab.device)
+    shares = torch.tensor(n / len(groups.training), dtype=torch.float32, device=lab.device)
+    return Members(groups.name, groups.names, shares, chances)
 
 
 def _epochs_after(spec: RunSpec) -> int:

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import nn
 
 from engine.datasets import Dataset, Request, load_dataset
+from engine.grouping import Grouping, grouping
 from engine.networks import NETWORKS, input_size
 from engine.randomness import generator, seed_of
 from engine.records import PruneScopeError, RunSpec
@@ -16,13 +18,17 @@ from engine.training import Split, make_split, pick_device
 
 @dataclass(frozen=True)
 class Laboratory:
-    """A data set on a device, with the training split parted into training and validation by the run's seed."""
+    """A data set on a device, with the training split parted into training and validation by the run's seed.
+
+    `rows` says where the examples of `training` stand in the data set's training side.
+    """
 
     dataset: Dataset
     training: Split
     validation: Split
     test: Split
     device: torch.device
+    rows: np.ndarray
 
     def new_network(self, spec: RunSpec) -> nn.Module:
         """The network of the spec, with the weights that its seed gives it."""
@@ -31,6 +37,10 @@ class Laboratory:
             torch.manual_seed(seed_of(spec.seed, 0, "initialise"))
             network = row.build(self.dataset.train.images.shape[1], self.test.size, len(self.dataset.classes))
         return network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def grouping(self, name: str) -> Grouping:
+        """The grouping of this name: `class`, or a group column of the data set."""
+        return grouping(self.dataset, name, self.rows)
 
     def n_steps(self, spec: RunSpec, epochs: int) -> int:
         """Number of training steps in so many epochs."""
@@ -48,7 +58,8 @@ def open_laboratory(spec: RunSpec, root: Path, device: str = "auto") -> Laborato
         raise PruneScopeError(
             f"A validation share of {spec.validation} of {len(train)} training images leaves one side empty."
         )
-    return Laboratory(dataset, train.part(order[n_validation:]), train.part(order[:n_validation]), test, where)
+    held_out, kept = order[:n_validation], order[n_validation:]
+    return Laboratory(dataset, train.part(kept), train.part(held_out), test, where, kept.numpy())
 
 
 @lru_cache(maxsize=1)

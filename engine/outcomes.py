@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,10 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class Outcome:
-    """One model: how sparse it is and what it says of every test example, in the examples' order."""
+    """One model: how sparse it is and what it says of every test example, in the examples' order.
+
+    `lessons` are the rows of `Dual` where its training was mitigated, `groups` those of `diagnostics` where asked for.
+    """
 
     level: int
     sparsity_asked: float
@@ -21,6 +25,8 @@ class Outcome:
     probability: np.ndarray
     margin: np.ndarray
     loss: np.ndarray
+    lessons: Sequence[dict[str, Any]] = ()
+    groups: Sequence[dict[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,16 @@ def run_tables(outcomes: Sequence[Outcome], labels: np.ndarray, n_classes: int, 
         pd.concat([_class_rows(outcome, labels, n_classes) for outcome in outcomes], ignore_index=True),
         _prediction_rows(outcomes, labels, n_classes, keep_scores),
     )
+
+
+def row_tables(outcomes: Sequence[Outcome]) -> dict[str, pd.DataFrame]:
+    """What mitigation and diagnostics left, by the table's name: `multipliers` and `groups`; only those with rows."""
+    kinds = {"multipliers": "lessons", "groups": "groups"}
+    rows = {
+        kind: [{"level": outcome.level, **row} for outcome in outcomes for row in getattr(outcome, name)]
+        for kind, name in kinds.items()
+    }
+    return {kind: pd.DataFrame(found) for kind, found in rows.items() if found}
 
 
 def _level_row(outcome: Outcome, labels: np.ndarray) -> dict[str, object]:

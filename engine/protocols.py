@@ -2,16 +2,27 @@
 
 from dataclasses import asdict, fields
 
-from engine.records import IDENTITY, RunSpec
+from engine.records import IDENTITY, MITIGATION_SETTINGS, RunSpec
 
 _SAID = frozenset(
-    (*IDENTITY, "share", "levels", "sparsities", "begin_step", "end_step", "every_steps", "epochs", "epochs_after")
+    (
+        *IDENTITY,
+        *MITIGATION_SETTINGS,
+        "share",
+        "levels",
+        "sparsities",
+        "begin_step",
+        "end_step",
+        "every_steps",
+        "epochs",
+        "epochs_after",
+    )
 )
-_SILENT = frozenset(("keep_scores", "keep_checkpoints"))
+_SILENT = frozenset(("diagnose", "keep_scores", "keep_checkpoints"))
 
 
 def protocol(spec: RunSpec) -> str:
-    """Words that are equal for two runs exactly when their protocols are."""
+    """Words that are equal for two runs exactly when their protocols are; `mitigation_words` says the mitigation."""
     parts = [_schedule(spec), f"{spec.epochs} epochs"]
     if spec.epochs_after and spec.epochs_after != spec.epochs:
         parts.append(f"{spec.epochs_after} after pruning")

@@ -47,6 +47,12 @@ class RunSpec:
     flip: bool = False
     validation: float = 0.2
     mitigation: str = "none"
+    constraint: str = "loss"
+    mitigated_group: str = "class"
+    dual_step: float = 0.1
+    dual_decay: float = 0.0
+    tolerance: float = 0.01
+    diagnose: tuple[str, ...] = ()
     keep_scores: bool = True
     keep_checkpoints: bool = False
 
@@ -57,8 +63,15 @@ class RunSpec:
 
     @property
     def dense_key(self) -> str:
-        """Name of the dense network that the run starts from; runs that only prune differently share it."""
-        return digest(settings(replace(self, **{name: _DEFAULTS[name] for name in AFTER_DENSE})))
+        """Name of the dense network that the run starts from; runs that only prune differently share it.
+
+        The arms `none` and `after` share the plain one, `before` and `both` the mitigated one.
+        """
+        shared = {name: _DEFAULTS[name] for name in AFTER_DENSE}
+        if self.mitigation in MITIGATED_DENSE:
+            return digest(settings(replace(self, **shared, mitigation=MITIGATED_DENSE[0])))
+        plain = {name: _DEFAULTS[name] for name in ("mitigation", *MITIGATION_SETTINGS)}
+        return digest(settings(replace(self, **shared, **plain)))
 
     @property
     def n_levels(self) -> int:
@@ -77,10 +90,17 @@ AFTER_DENSE = (
     "end_step",
     "every_steps",
     "epochs_after",
+    "diagnose",
     "keep_scores",
     "keep_checkpoints",
 )
 """Settings that matter only once the dense network is trained."""
+
+MITIGATED_DENSE = ("before", "both")
+"""Arms of mitigation whose dense network is mitigated too."""
+
+MITIGATION_SETTINGS = ("constraint", "mitigated_group", "dual_step", "dual_decay", "tolerance")
+"""Settings that matter only where something is mitigated."""
 
 IDENTITY = ("dataset", "split", "network", "technique", "treatment", "mitigation", "schedule", "seed")
 """Settings that stand as columns of their own in every table of many runs."""

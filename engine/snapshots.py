@@ -17,7 +17,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from engine.files import BLANK, is_whole, sealed, write_file
+from engine.files import BLANK, sealed, whole_tensors, write_file
 from engine.outcomes import Outcome
 
 _ARRAYS = ("prediction", "probability", "margin", "loss")
@@ -41,7 +41,7 @@ def save_states(path: Path, states: dict[str, State]) -> bytes:
 def load_states(path: Path, device: torch.device) -> dict[str, State] | None:
     """The sets of tensors that were kept; None where the file is absent or damaged, so that they are made again."""
     try:
-        tensors = load_tensors(whole_snapshot(path))
+        tensors = load_tensors(whole_tensors(path))
     except (OSError, SafetensorError, ValueError):
         return None
     states: dict[str, State] = {}
@@ -53,7 +53,8 @@ def load_states(path: Path, device: torch.device) -> dict[str, State] | None:
 
 def save_outcome(path: Path, outcome: Outcome, seconds: float) -> None:
     """Keep what a level came to, and how long it took."""
-    facts: dict[str, Any] = {f.name: getattr(outcome, f.name) for f in fields(Outcome) if f.name not in _ARRAYS}
+    values = {f.name: getattr(outcome, f.name) for f in fields(Outcome) if f.name not in _ARRAYS}
+    facts: dict[str, Any] = {name: value for name, value in values.items() if value != ()}
     facts["seconds"] = seconds
     arrays = {name: np.ascontiguousarray(getattr(outcome, name)) for name in _ARRAYS}
     said = {**arrays, "facts": np.frombuffer(json.dumps(facts).encode(), np.uint8)}
@@ -69,13 +70,3 @@ def load_outcome(path: Path) -> tuple[Outcome, float] | None:
         return Outcome(**facts, **arrays), seconds
     except (OSError, SafetensorError, ValueError, KeyError, TypeError):
         return None
-
-
-def whole_snapshot(path: Path) -> bytes:
-    """Content of a file of tensors; ValueError where it is not what was sealed. The first engines sealed nothing."""
-    content = path.read_bytes()
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    facts = header.get("__metadata__", {}) if isinstance(header, dict) else None
-    if facts and not (set(facts) == {"sha256"} and is_whole(content, str(facts["sha256"]).encode())):
-        raise ValueError(f"{path.name} is not what was written")
-    return content

@@ -7,9 +7,11 @@ from dataclasses import fields, replace
 from typing import Any
 
 from engine.datasets import DATASETS
+from engine.grouping import CLASS
+from engine.mitigation import CONSTRAINTS, MITIGATIONS
 from engine.naming import nearest
 from engine.networks import NETWORKS
-from engine.records import PruneScopeError, RunSpec, settings
+from engine.records import MITIGATION_SETTINGS, PruneScopeError, RunSpec, settings
 from engine.schedules import SCHEDULES, TREATMENTS
 from engine.techniques import TECHNIQUES
 
@@ -19,8 +21,9 @@ TABLES: Mapping[str, Mapping[str, Any]] = {
     "technique": TECHNIQUES,
     "treatment": TREATMENTS,
     "schedule": SCHEDULES,
+    "mitigation": MITIGATIONS,
+    "constraint": CONSTRAINTS,
 }
-MITIGATIONS = ("none",)
 
 _POSITIVE: tuple[Callable[[float], bool], str] = (lambda value: value > 0, "a number above 0")
 _COUNT: tuple[Callable[[float], bool], str] = (lambda value: value >= 0, "0 or more")
@@ -41,6 +44,9 @@ RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
     "image_size": _COUNT,
     "begin_step": _COUNT,
     "every_steps": _POSITIVE,
+    "dual_step": _COUNT,
+    "dual_decay": _COUNT,
+    "tolerance": (lambda value: 0 <= value < 1, "0 or more and below 1"),
 }
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
@@ -51,18 +57,19 @@ def checked(spec: RunSpec) -> RunSpec:
     for name, table in TABLES.items():
         if getattr(spec, name) not in table:
             raise nearest(getattr(spec, name), table, name)
-    if spec.mitigation not in MITIGATIONS:
-        raise nearest(spec.mitigation, MITIGATIONS, "mitigation")
     for name, (holds, allowed) in RANGES.items():
         if not holds(getattr(spec, name)):
             raise PruneScopeError(f"{name} is {getattr(spec, name)}; allowed is {allowed}.")
     splits = DATASETS[spec.dataset].splits
     if spec.split and spec.split not in splits:
         raise nearest(spec.split, splits, f"split of {spec.dataset}")
-    for name in (*spec.groups, *filter(None, (spec.target,))):
+    for name in (*spec.groups, *spec.diagnose, spec.mitigated_group, *filter(None, (spec.target,))):
         if not _NAME.match(name):
             raise PruneScopeError(f"The name {name!r} is not allowed; use letters, digits, '.', '_' and '-'.")
     _check_schedule(spec)
+    _check_mitigation(spec)
+    for name in (*spec.diagnose, spec.mitigated_group):
+        _check_grouping(spec, name)
     return replace(spec, split=spec.split or splits[0])
 
 
@@ -90,6 +97,27 @@ def _check_schedule(spec: RunSpec) -> None:
         raise PruneScopeError(f"sparsities is {list(values)}; it should be numbers between 0 and 1 that grow.")
     if spec.schedule == "gradual" and spec.end_step <= spec.begin_step:
         raise PruneScopeError(f"end_step is {spec.end_step}; it should be above begin_step, {spec.begin_step}.")
+
+
+def _check_mitigation(spec: RunSpec) -> None:
+    row = CONSTRAINTS[spec.constraint]
+    defaults = {f.name: f.default for f in fields(RunSpec)}
+    changed = [name for name in MITIGATION_SETTINGS if getattr(spec, name) != defaults[name]]
+    if spec.mitigation == "none" and changed:
+        raise PruneScopeError(f"{changed[0]} has no meaning for the mitigation 'none'; choose before, after or both.")
+    if "tolerance" in changed and not row.is_one_sided:
+        raise PruneScopeError(f"tolerance has no meaning for the constraint {row.key!r}; only drop takes it.")
+    if row.is_one_sided and MITIGATIONS[spec.mitigation].dense:
+        raise PruneScopeError(
+            f"The constraint {row.key!r} looks back at the dense network, so its mitigation is 'after', "
+            f"not {spec.mitigation!r}."
+        )
+
+
+def _check_grouping(spec: RunSpec, name: str) -> None:
+    row = DATASETS[spec.dataset]
+    if row.targets is not None and name not in (CLASS, *row.groups):
+        raise nearest(name, (CLASS, *row.groups), f"grouping of {spec.dataset}")
 
 
 def command_line(spec: RunSpec) -> str:

@@ -26,7 +26,7 @@ from engine.files import (
 )
 from engine.outcomes import RunTables, decode
 from engine.records import SCHEMA, PruneScopeError, RunSpec, settings, spec_from_settings
-from engine.tables import from_parquet, to_parquet
+from engine.tables import from_parquet, seal_of, to_parquet
 
 SPEC = "spec.json"
 _FACTS = {"schema", "key", "settings", "provenance", "files"}
@@ -119,11 +119,11 @@ class Study:
 
     def examples(self, dataset: str, split: str = "") -> pd.DataFrame:
         """One row per test example: label, groups, attributes."""
-        return self._example_table(self._example_set(dataset, split))
+        return self.example_table(self._example_set(dataset, split))
 
     def class_facts(self, dataset: str, split: str = "") -> pd.DataFrame:
         """One row per class: name, training and test counts, mean entropy of its training images."""
-        return self._example_table(f"{self._example_set(dataset, split)}.classes")
+        return self.example_table(f"{self._example_set(dataset, split)}.classes")
 
     def write_examples(self, name: str, examples: pd.DataFrame, classes: pd.DataFrame) -> None:
         """Keep the test examples and class facts of a data set; those that are there stay."""
@@ -131,6 +131,13 @@ class Study:
             path = self.path / "examples" / f"{file}.parquet"
             if not path.exists():
                 write_file(path, to_parquet(table, "examples", seal=True))
+
+    def seal_examples(self) -> list[str]:
+        """Files of examples that had no checksum, as the first engines wrote them, and have one now."""
+        unsealed = [p for p in sorted((self.path / "examples").glob("*.parquet")) if not seal_of(p.read_bytes())]
+        for path in unsealed:
+            write_file(path, to_parquet(from_parquet(path.read_bytes(), path.name), "examples", seal=True))
+        return [path.name for path in unsealed]
 
     def _example_set(self, dataset: str, split: str) -> str:
         names = self.example_sets()
@@ -145,7 +152,8 @@ class Study:
             )
         return fitting[0]
 
-    def _example_table(self, name: str) -> pd.DataFrame:
+    def example_table(self, name: str) -> pd.DataFrame:
+        """The table of this name: of an example set, or its class facts with `.classes` at the end."""
         file = f"examples/{name}.parquet"
         return from_parquet(self._bytes(file), file).to_pandas()
 
@@ -179,8 +187,8 @@ class Study:
         file = "predictions.parquet"
         rows = from_parquet(self.run_file(key, file, record), f"runs/{key}/{file}", columns).to_pydict()
         name = examples_name(record.spec)
-        labels = self._example_table(name)["label"].to_numpy()
-        return rows, labels, len(self._example_table(f"{name}.classes"))
+        labels = self.example_table(name)["label"].to_numpy()
+        return rows, labels, len(self.example_table(f"{name}.classes"))
 
     # -- writing runs -------------------------------------------------------------------------------------------
 

@@ -43,6 +43,7 @@ class TechniqueRow:
     score: Score
     colour: str
     needs_gradient: bool = False
+    needs_decay: bool = False
 
 
 def magnitude(scored: Scored) -> Tensor:
@@ -160,6 +161,7 @@ TECHNIQUES: dict[str, TechniqueRow] = {
             decayed_gradient,
             "#009E73",
             needs_gradient=True,
+            needs_decay=True,
         ),
         TechniqueRow(
             "undecayed",

@@ -6,6 +6,8 @@ Every random choice comes from the generator that is passed in, drawn on the CPU
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -21,13 +23,17 @@ CHUNK = 2048
 
 @dataclass(frozen=True)
 class Split:
-    """One side of a data set on the device: images as bytes, labels, and how a network wants to see them."""
+    """One side of a data set on the device: images as bytes, labels, and how a network wants to see them.
+
+    `groups` is there where a training looks at them: the group of each example, -1 where it has none.
+    """
 
     images: Tensor
     labels: Tensor
     mean: Tensor
     deviation: Tensor
     size: int
+    groups: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -35,7 +41,8 @@ class Split:
     def part(self, rows: Tensor) -> "Split":
         """The same with only these rows."""
         rows = rows.to(self.labels.device)
-        return Split(self.images[rows], self.labels[rows], self.mean, self.deviation, self.size)
+        groups = None if self.groups is None else self.groups[rows]
+        return Split(self.images[rows], self.labels[rows], self.mean, self.deviation, self.size, groups)
 
     def inputs(self, images: Tensor) -> Tensor:
         """What the network sees: normalised by the training split, resized, channels last."""
@@ -55,11 +62,22 @@ class Evaluation:
     loss: np.ndarray
 
 
+class Objective(Protocol):
+    """What training makes small in place of the plain loss, and what it learns from an epoch, counted from 1."""
+
+    def loss(self, network: nn.Module, images: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
+        """Loss of one batch."""
+
+    def end_epoch(self, epoch: int) -> None:
+        """Look back on an epoch."""
+
+
 @dataclass(frozen=True)
 class Lesson:
     """How a network is trained: the spec's settings, for how long, with which random numbers, and who looks on.
 
-    `on_step` sees the number of steps done and may return other masks, `on_epoch` the number of epochs done.
+    `on_step` sees the number of steps done and may return other masks, `on_epoch` the number of epochs done. With an
+    `objective` the split must have groups; without one the loss is the cross entropy.
     """
 
     spec: RunSpec
@@ -67,6 +85,7 @@ class Lesson:
     generator: Generator
     on_epoch: Callable[[int], None] = lambda epoch: None
     on_step: Callable[[int], Mapping[str, Tensor] | None] = lambda step: None
+    objective: Objective | None = None
 
 
 def pick_device(name: str = "auto") -> torch.device:
@@ -109,7 +128,21 @@ def make_split(images: np.ndarray, labels: np.ndarray, like: np.ndarray, size: i
 
 
 def batches(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple[Tensor, Tensor]]:
-    """One epoch in random order, cropped and mirrored as the spec says."""
+    """One epoch in random order, cropped and mirrored as the spec says: images and labels."""
+    for inputs, rows in _chunks(split, spec, generator):
+        yield from zip(inputs.split(spec.batch_size), split.labels[rows].split(spec.batch_size), strict=True)
+
+
+def grouped_batches(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """The same batches with the group of each example."""
+    assert split.groups is not None
+    for inputs, rows in _chunks(split, spec, generator):
+        parts = (inputs, split.labels[rows], split.groups[rows])
+        yield from zip(*(part.split(spec.batch_size) for part in parts), strict=True)
+
+
+def _chunks(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple[Tensor, Tensor]]:
+    """What the network sees of one epoch, in pieces of many batches, and the rows that it comes from."""
     images = functional.pad(split.images, (spec.crop,) * 4)
     height, width = split.images.shape[-2:]
     windows = images.unfold(2, height, 1).unfold(3, width, 1)
@@ -122,9 +155,7 @@ def batches(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple
         chunk = windows[rows, :, shift[0], shift[1]]
         if spec.flip:
             chunk = torch.where(mirrored.to(images.device)[:, None, None, None], chunk.flip(3), chunk)
-        yield from zip(
-            split.inputs(chunk).split(spec.batch_size), split.labels[rows].split(spec.batch_size), strict=True
-        )
+        yield split.inputs(chunk), rows
 
 
 def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor], lesson: Lesson) -> None:
@@ -137,12 +168,12 @@ def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor],
     momenta = [torch.zeros_like(parameter) for parameter in parameters] if spec.momentum else None
     step = 0
     for epoch in range(lesson.epochs):
-        for images, labels in batches(split, spec, lesson.generator):
+        for loss in _losses(network, split, lesson):
             if (changed := lesson.on_step(step)) is not None:
                 cut = _as_factors(weights, changed)
                 _apply(weights, cut)
                 network.train()
-            gradients = list(torch.autograd.grad(functional.cross_entropy(network(images), labels), parameters))
+            gradients = list(torch.autograd.grad(loss(), parameters))
             with torch.no_grad():
                 if spec.weight_decay:
                     torch._foreach_add_(gradients, parameters, alpha=spec.weight_decay)
@@ -153,7 +184,24 @@ def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor],
                 torch._foreach_add_(parameters, gradients, alpha=-spec.learning_rate)
             _apply(weights, cut)
             step += 1
+        if lesson.objective is not None:
+            lesson.objective.end_epoch(epoch + 1)
         lesson.on_epoch(epoch + 1)
+
+
+def _losses(network: nn.Module, split: Split, lesson: Lesson) -> Iterator[Callable[[], Tensor]]:
+    """One epoch of batches, each as a call that sends it through the network as it then is and gives its loss."""
+    spec, objective = lesson.spec, lesson.objective
+    if objective is None:
+        for images, labels in batches(split, spec, lesson.generator):
+            yield partial(_plain_loss, network, images, labels)
+        return
+    for images, labels, groups in grouped_batches(split, spec, lesson.generator):
+        yield partial(objective.loss, network, images, labels, groups)
+
+
+def _plain_loss(network: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
+    return functional.cross_entropy(network(images), labels)
 
 
 @torch.no_grad()

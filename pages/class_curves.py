@@ -1,5 +1,164 @@
-"""x"""
+"""Which classes fall first?"""
 
+import streamlit as st
+
+from engine.analysis.curves import with_accuracy
+from engine.records import PruneScopeError
+from engine.unfairness import UNFAIRNESS, unfairness_reason
+from pages.shared import falls, formats, load
+from pages.shared.charts import class_curves as charts
 from pages.shared.frame import open_page
+from pages.shared.show import answer, beside, show_chart
+
+AXES = {"linear": "sparsity", "kept": "weights kept"}
+SEEDS = ("mean", "with bands", "each seed")
+FIRST = "first to fall"
 
 frame = open_page("pages/class_curves.py")
+every, names = frame.keep(load.class_means(frame.source, frame.experiment)), frame.class_names
+said = st.container()
+
+# -- which model, and how it is drawn ---------------------------------------------------------------------------------
+with st.container(horizontal=True, gap="medium"):
+    there = {formats.technique(key): key for key in frame.techniques if (every["technique"] == key).any()}
+    label = st.selectbox(
+        "Technique", list(there), key="technique", bind="query-params", help="How weights are cut.", width=180
+    )
+    technique, shown = there[label], every[every["technique"] == there[label]]
+    ways = {formats.treatment(key): key for key in frame.treatments if (shown["treatment"] == key).any()}
+    label = st.selectbox(
+        "Treatment", list(ways), key="treatment", bind="query-params", help="What follows each cut.", width=120
+    )
+    treatment, shown = ways[label], shown[shown["treatment"] == ways[label]]
+    mitigations = sorted(map(str, shown["mitigation"].unique()))
+    if len(mitigations) > 1:
+        label = st.selectbox("Mitigation", mitigations, key="mitigation", bind="query-params", width=120)
+        shown = shown[shown["mitigation"] == label]
+    mitigation = str(shown["mitigation"].iloc[0])
+    numbers = {names.get(int(number), str(number)): int(number) for number in shown["class"].unique()}
+    label = st.selectbox(
+        "Spotlight",
+        [FIRST, *numbers],
+        key="spotlight",
+        bind="query-params",
+        help="The class that is drawn thick; with three seeds or more, with its band.",
+        width=140,
+    )
+    spotlight = numbers.get(label, falls.in_spotlight(shown))
+    scale = st.segmented_control(
+        "Axis",
+        list(AXES),
+        default="kept",
+        required=True,
+        format_func=AXES.get,
+        key="axis",
+        bind="query-params",
+        help="Most happens beyond 90 % sparsity; the log scale of the weights kept gives it room.",
+    )
+    seeds = st.segmented_control(
+        "Seeds",
+        SEEDS,
+        default="mean",
+        required=True,
+        key="seeds",
+        bind="query-params",
+        help="Bands are 95 % intervals of the mean over seeds; one seed has none.",
+    )
+bands = seeds == "with bands"
+totals = frame.keep(load.total_means(frame.source, frame.experiment))
+totals = totals[totals["mitigation"] == mitigation]
+of_model = totals[(totals["technique"] == technique) & (totals["treatment"] == treatment)]
+dense = shown.drop_duplicates("class").set_index("class")["dense_accuracy"]
+look = charts.ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, frame.dark)
+
+with said:
+    answer(falls.fall_sentence(shown, of_model, names))
+    st.markdown(falls.fall_details(shown, names))
+
+# -- the classes ------------------------------------------------------------------------------------------------------
+wide, narrow = beside("classes", [7, 3])
+with wide:
+    st.markdown("##### Accuracy of each class")
+    if seeds == "each seed":
+        models = with_accuracy(load.classes(frame.source, frame.experiment))
+        wanted = (models["technique"] == technique) & (models["treatment"] == treatment)
+        models = models[wanted & (models["mitigation"] == mitigation)]
+        models = models.assign(dense_accuracy=models["class"].map(dense))
+        figure = charts.seed_chart(models, look, spotlight)
+        table = falls.curve_table(models, names)
+    else:
+        figure = charts.class_chart(shown, look, spotlight, bands)
+        table = falls.curve_table(shown, names)
+    show_chart(
+        figure,
+        "class-curves",
+        f"Accuracy of each class against sparsity with {formats.model(shown.iloc[0])}, coloured by unpruned accuracy.",
+        table,
+        caption="Dark classes were served worst before pruning.",
+    )
+with narrow:
+    st.markdown(
+        "##### Training examples", help="Of the training split; the share held out for validation is among them."
+    )
+    try:
+        facts = load.class_facts(frame.source, frame.experiment.dataset, frame.experiment.split)
+        show_chart(
+            charts.class_histogram(facts, look),
+            "class-histogram",
+            "Number of training examples of each class, in the colours of the curves.",
+            facts,
+            caption="In the same colours, best served on top.",
+        )
+    except PruneScopeError as error:
+        st.info(formats.plain(f"The class sizes are not known: {error}"), icon=":material/info:")
+
+# -- the techniques ---------------------------------------------------------------------------------------------------
+same_way = every[(every["treatment"] == treatment) & (every["mitigation"] == mitigation)]
+others = [key for key in frame.techniques if (same_way["technique"] == key).any()]
+if len(others) > 1:
+    st.markdown(f"##### The same classes under each technique, {formats.plain(formats.treatment(treatment)).lower()}")
+    show_chart(
+        charts.technique_multiples(same_way, look, others),
+        "class-multiples",
+        f"Class accuracy against sparsity for {len(others)} techniques on the same axes.",
+        lambda: falls.technique_table(same_way),
+        caption="Mean over seeds. A class has the same colour in every panel.",
+    )
+
+with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+    st.markdown("##### Total accuracy and unfairness by technique", width="content")
+    measures = {row.label: key for key, row in UNFAIRNESS.items()}
+    label = st.selectbox(
+        "Unfairness measured as",
+        list(measures),
+        key="measure",
+        bind="query-params",
+        help="\n\n".join(f"**{row.label}**: {row.help}" for row in UNFAIRNESS.values()),
+        width=220,
+    )
+left, right = beside("techniques", [1, 1])
+with left:
+    known = every[every["mitigation"] == mitigation].dropna(subset="accuracy")
+    worst = known.loc[known.groupby("point")["accuracy"].idxmin()]
+    show_chart(
+        charts.total_chart(totals, worst, look, bands),
+        "total-accuracy",
+        f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
+        lambda: falls.technique_table(totals),
+        caption="A steady total may hide a class that falls.",
+    )
+with right:
+    measure = measures[label]
+    gaps = frame.keep(load.unfairness_means(frame.source, frame.experiment, measure))
+    gaps = gaps[gaps["mitigation"] == mitigation]
+    if gaps["unfairness"].isna().all():
+        reason = unfairness_reason(load.unfairness(frame.source, frame.experiment).iloc[-1], measure)
+        st.info(f"**{label} cannot be computed**: {reason}.", icon=":material/info:")
+    else:
+        show_chart(
+            charts.unfairness_chart(gaps, measure, look, bands),
+            "unfairness",
+            f"{label} against sparsity by technique.",
+            lambda: falls.technique_table(gaps),
+            caption=UNFAIRNESS[measure].help,
+        )

@@ -84,7 +84,7 @@ said.markdown(choice_sentence(points, choice, trust))
 if second is not None:
     said.markdown(stakeholder_sentence(points, choice, second))
 
-worst = records.worst_classes(frame, points)
+worst = records.worst_classes(frame)
 texts = charts.hover(points, measure, worst)
 scatter, classes = st.columns([2, 1], gap="medium")
 with scatter:

@@ -1,6 +1,5 @@
 """Who loses, and does their writing explain it?"""
 
-from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -12,11 +11,13 @@ from pages.shared import formats, members
 from pages.shared.charts import writers as charts
 from pages.shared.frame import open_page
 from pages.shared.gallery import show_member
-from pages.shared.member_controls import choose_members, choose_network, known
+from pages.shared.member_controls import Shown, choose_members, choose_network, known
 from pages.shared.show import show_chart
 
 LOSS = 0.05
 HARDEST = 10
+# Charts stand below each other where the window is too narrow for two.
+WRAP = "<style>[class*='st-key-writers-'] .stColumn {min-width: 21rem}</style>"
 
 
 def choose_point(key: str) -> None:
@@ -27,11 +28,49 @@ def choose_point(key: str) -> None:
         st.session_state["member"] = found[0] if isinstance(found, list | tuple) else found
 
 
-def choose_row(names: list[str]) -> None:
+def choose_row(key: str, names: list[str]) -> None:
     """Make the member whose row was clicked the chosen one."""
-    rows = st.session_state["hardest"]["selection"]["rows"]
+    rows = st.session_state[key]["selection"]["rows"]
     if rows:
         st.session_state["member"] = names[rows[0]]
+
+
+def show_table_one(changes: pd.DataFrame, shown: Shown, is_paper_case: bool) -> None:
+    """Lines of accuracy on the attribute, before and after, and whether the slope changed."""
+    label = formats.plain(members.attribute_label(shown.attribute or ""))
+    st.markdown(f"##### Lines of accuracy on {label}")
+    rows = members.table_one(changes)
+    st.dataframe(rows, hide_index=True, key="table-one", alt=f"Intercepts and slopes of accuracy on {label}.")
+    st.caption(
+        f"Standard errors in brackets. The test is paired: each {formats.plain(shown.of.member)}'s change on {label}, "
+        "HC3 errors. When accuracy falls for all, slopes have more room to grow; and of twenty tests one is below "
+        "0.05 by chance."
+    )
+    if is_paper_case:
+        with st.expander("What the paper printed"):
+            st.dataframe(members.paper_table(), hide_index=True, key="paper-table", alt="The paper's Table 1.")
+            st.caption(members.PAPER_SOURCE)
+
+
+def show_hardest(ranked: pd.DataFrame, shown: Shown, chosen: str | None) -> None:
+    """The members that lose most, with bars; a row chooses its member, and the chosen one is ticked."""
+    st.markdown(f"##### {formats.plain(shown.of.members).capitalize()} hit hardest")
+    top = ranked.head(HARDEST)
+    names = [str(name) for name in top[shown.grouping]]
+    ticked = [names.index(chosen)] if chosen in names else []
+    key = f"hardest-{chosen}-{ticked}"
+    rows, config = members.hardest_table(top, shown.grouping, shown.series, shown.attribute, shown.of)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        column_config=config,
+        on_select=partial(choose_row, key, names),
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": ticked}},
+        key=key,
+        alt=f"The {len(top)} {shown.of.members} that lose most.",
+    )
+    st.caption("Click a row to see what they wrote. Sorted by what they lose; chance helps whoever leads such a list.")
 
 
 frame = open_page("pages/writers.py")
@@ -52,7 +91,7 @@ changes = pd.DataFrame()
 if attribute:
     changes = slope_change(table, attribute, shown.series if len(shown.palette) > 1 else None)
     rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
-    answer.markdown(members.slope_sentence(rows, attribute, members.round_step(table[attribute]), of))
+    answer.markdown(members.slope_sentence(rows, attribute, members.round_step(table[attribute]), shown.series or ""))
 for caution in members.cautions(compared.moment, compared.n_missing, compared.working):
     answer.caption(f":material/warning: {caution}")
 
@@ -88,8 +127,9 @@ look = charts.Look(
 )
 
 # -- before against after, change against the attribute ----------------------------------------------------------------
-with upper:
-    left, right = st.columns([1, 1], gap="medium")
+with upper.container(key="writers-charts"):
+    st.html(WRAP)
+    left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("##### Before against after")
         show_chart(
@@ -117,11 +157,12 @@ with upper:
             st.info("**No attribute is known.** The examples have no column of numbers such as tilt.")
 
 # -- Table 1 of this study, the attribute's spread ---------------------------------------------------------------------
-with upper:
+with upper.container(key="writers-lines"):
     if attribute:
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = st.columns(2, gap="medium")
         with left:
-            show_table_one()
+            paper = (what.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
+            show_table_one(changes, shown, paper)
         with right:
             st.markdown(f"##### How {formats.plain(label)} is spread")
             show_chart(
@@ -129,8 +170,9 @@ with upper:
                 "writers-spread",
                 f"How many {of.members} have which mean {label}, by series.",
                 table[[member, *([shown.series] if shown.series else []), "n", attribute]],
+                caption=f"Mean over the {of.examples} of each {formats.plain(of.member)}.",
             )
-    show_hardest()
+    show_hardest(ranked, shown, chosen)
 
 # -- their digits ------------------------------------------------------------------------------------------------------
 with lower:

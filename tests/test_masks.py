@@ -14,6 +14,7 @@ from engine.networks import NETWORKS
 from engine.randomness import generator
 from engine.techniques import TECHNIQUES, TechniqueRow
 
+FULL = bool(os.environ.get("PRUNESCOPE_FULL"))
 PAGANINI = (
     "l1_unstructured",
     "random_unstructured",
@@ -46,7 +47,7 @@ def small(name: str) -> nn.Module:
     """The network of the table; AlexNet has small linear layers unless PRUNESCOPE_FULL is set, which takes minutes."""
     torch.manual_seed(3)
     network = NETWORKS[name].build(1, NETWORKS[name].size or 28, 10)
-    if name == "alexnet" and not os.environ.get("PRUNESCOPE_FULL"):
+    if name == "alexnet" and not FULL:
         network.classifier = nn.Sequential(nn.Linear(256 * 36, 64), nn.ReLU(), nn.Linear(64, 64), nn.Linear(64, 10))
     for weight in prunable(network).values():
         nn.init.normal_(weight, std=weight.numel() ** -0.1)  # small layers have larger weights, so none is emptied
@@ -64,14 +65,16 @@ def assert_same_masks(network: nn.Module, technique: str, n_levels: int) -> None
         for name, mask in masks.items():
             reference = network.get_submodule(name.removesuffix(".weight")).weight_mask
             assert torch.equal(mask, reference.bool()), f"{technique}, level {level}, {name}"
-    if technique.endswith("unstructured"):
+    if technique.endswith("unstructured") and n_levels == 20:
         assert abs(sparsity(masks) - 0.9885) < 0.001
 
 
 @pytest.mark.parametrize("technique", PAGANINI)
 @pytest.mark.parametrize("name", ["lenet", "alexnet", "resnet18"])
-def test_masks_equal_torch_over_twenty_levels(name: str, technique: str) -> None:
-    assert_same_masks(small(name), technique, 20)
+def test_masks_equal_torch_level_by_level(name: str, technique: str) -> None:
+    """Twenty levels; only six where millions of single weights are sorted, unless PRUNESCOPE_FULL is set."""
+    quick = FULL or name == "lenet" or technique.endswith("_structured")
+    assert_same_masks(small(name), technique, 20 if quick else 6)
 
 
 @pytest.mark.parametrize(

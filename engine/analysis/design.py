@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from threadpoolctl import ThreadpoolController
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -19,6 +20,10 @@ COLLINEAR = 1e-8
 """Sine of a column's angle to the columns before it, up to which it counts as a combination of them."""
 
 CHUNK = 16_384
+"""Rows of a block of a design that is written out."""
+
+in_one_thread = ThreadpoolController().wrap(limits=1, user_api="blas")
+"""Decorator: a block is too small to share between threads, and waiting for them can take a hundred times as long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +74,13 @@ class Design:
             total += (part.sum(axis=0) if weights is None else weights[rows] @ part) @ on
         return total / len(self.numeric)
 
+    def spreads(self) -> Floats:
+        """Standard deviation of each column."""
+        centre, squares = self.mean_row(), np.zeros(len(self.names))
+        for rows, on in self.blocks():
+            squares += np.square(self.numeric[rows] @ on - centre).sum(axis=0)
+        return np.sqrt(squares / len(self.numeric))
+
 
 def dense_design(names: Sequence[str], matrix: Floats) -> Design:
     """A design that is written out already."""
@@ -77,6 +89,12 @@ def dense_design(names: Sequence[str], matrix: Floats) -> Design:
     return Design(tuple(names), matrix, borders, np.broadcast_to(eye, (len(borders) - 1, *eye.shape)))
 
 
+def r_factor(matrix: Floats) -> Floats:
+    """R of the matrix's QR factorisation."""
+    return np.asarray(np.linalg.qr(matrix, mode="r"))
+
+
+@in_one_thread
 def triangle(design: Design, y: Floats, root_weights: Floats | None = None) -> Floats:
     """R of the QR factorisation of [X y], (n_columns + 1, n_columns + 1); rows first times their root weight."""
     parts, n_columns = [], len(design.names)
@@ -84,10 +102,10 @@ def triangle(design: Design, y: Floats, root_weights: Floats | None = None) -> F
         block = np.column_stack([design.numeric[rows], y[rows]])
         if root_weights is not None:
             block *= root_weights[rows, None]
-        small = np.linalg.qr(block, mode="r")
+        small = r_factor(block)
         parts.append(np.column_stack([small[:, :-1] @ on, small[:, -1]]))
     stacked = np.concatenate([*parts, np.zeros((1, n_columns + 1))])
-    upper = np.linalg.qr(stacked, mode="r")
+    upper = r_factor(stacked)
     return np.concatenate([upper, np.zeros((n_columns + 1 - len(upper), n_columns + 1))])
 
 
@@ -99,7 +117,7 @@ def dependent_columns(upper: Floats) -> dict[int, list[int]]:
     unit = upper / scale
     while True:
         kept = [place for place in range(unit.shape[1]) if place not in found]
-        small = np.linalg.qr(unit[:, kept], mode="r")
+        small = r_factor(unit[:, kept])
         sines = np.abs(np.diag(small))
         weak = np.flatnonzero(sines <= COLLINEAR)
         if not len(weak):

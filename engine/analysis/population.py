@@ -17,7 +17,8 @@ Ints = NDArray[np.intp]
 FactsOf = Callable[[str], pd.DataFrame]
 
 ORDER = ("dataset", "network", "treatment", "technique", "split", "mitigation", "schedule", "protocol", "seed", "run")
-"""Rows are sorted by these, then by level and class: neighbours, which HAC errors let depend, are classes of one model."""
+"""Rows are sorted by these, then by level and class, so that neighbours, which HAC errors let depend on each other, are
+classes of one model. The paper does not say its order."""
 
 WORDS = ("dataset", "network", "treatment", "technique", "split", "mitigation", "schedule", "protocol", "run")
 NO_EXAMPLE = "the class has no test example"

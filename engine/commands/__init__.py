@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 
 from engine import __version__
-from engine.commands import data, lists, run, show, sweep
+from engine.commands import data, lists, run, show, sweep, verify
 from engine.records import PruneScopeError
 
-COMMANDS = (lists, run, sweep, show, data)
+COMMANDS = (lists, run, sweep, show, verify, data)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

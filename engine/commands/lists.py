@@ -6,6 +6,7 @@ from rich.table import Table
 
 from engine.commands.display import wide_console
 from engine.datasets import DATASETS
+from engine.mitigation import CONSTRAINTS, MITIGATIONS
 from engine.networks import NETWORKS
 from engine.schedules import SCHEDULES, TREATMENTS
 from engine.techniques import TECHNIQUES
@@ -24,6 +25,8 @@ THINGS: dict[str, Rows] = {
     "datasets": _rows(DATASETS),
     "schedules": _rows(SCHEDULES),
     "treatments": [(key, key.capitalize(), text) for key, text in TREATMENTS.items()],
+    "mitigations": _rows(MITIGATIONS),
+    "constraints": _rows(CONSTRAINTS),
     "unfairness": _rows(UNFAIRNESS),
 }
 

@@ -20,7 +20,7 @@ def figures(catalog: Catalog) -> dict[str, tuple[str, str]]:
             "A model is one run at one level. The study keeps what each says of every test example.",
         ),
         "Seeds": (formats.count(runs["seed"].nunique()), "Runs with different seeds differ in nothing but chance."),
-        "Data sets": (formats.count(runs["dataset"].nunique()), "Data sets that the runs of this study use."),
+        "Data sets": (formats.count(runs["dataset"].nunique()), ""),
     }
 
 

@@ -1,12 +1,13 @@
 """One member's images as pictures: tiles by class, the wrong ones framed, with what was said before and after."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 
 import numpy as np
 import pandas as pd
 from PIL import Image, ImageDraw, ImageFont
+
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 KINDS = {
     "lost": "wrong only after pruning",
@@ -17,7 +18,7 @@ KINDS = {
 FRAMES = {"lost": ("#D55E00", 4), "both": ("#CC79A7", 4), "gained": ("#0072B2", 2)}
 """Colour and thickness of the frame of each kind; `both` is a double frame, so that colour never speaks alone."""
 
-SIDE, GAP, TEXT = 48, 8, 18
+SIDE, GAP, TEXT = 42, 6, 18
 """Tile, gap between tiles and line of text below, in pixels of the page; drawn at twice that for sharp screens."""
 
 SHARP = 2
@@ -63,20 +64,22 @@ def member_digits(labels: np.ndarray, before: np.ndarray, after: np.ndarray, nam
     )
 
 
-def tile_sheet(images: np.ndarray, kinds: Sequence[str], texts: Sequence[str], columns: int, dark: bool) -> bytes:
-    """A PNG of the images, uint8 (n, channels, height, width), row by row, each with its frame and text."""
-    width, height = SIDE + GAP, SIDE + TEXT + GAP
-    n_rows = -(-len(images) // columns)
-    sheet = Image.new("RGBA", (SHARP * width * columns, SHARP * height * max(n_rows, 1)), (0, 0, 0, 0))
+def tile_sheet(tiles: pd.DataFrame, images: np.ndarray, columns: int, dark: bool) -> bytes:
+    """A PNG of the images, uint8 (n, channels, height, width), row by row, each with its frame and what was said.
+
+    `tiles` has a row of `member_digits` per image. What was said stands only below those with a frame.
+    """
+    width, height = SHARP * (SIDE + GAP), SHARP * (SIDE + TEXT + GAP)
+    n_rows = max(-(-len(images) // columns), 1)
+    sheet = Image.new("RGBA", (width * columns, height * n_rows), (0, 0, 0, 0))
     draw = ImageDraw.Draw(sheet)
-    font = ImageFont.load_default(13 * SHARP)
-    for number, (pixels, kind, text) in enumerate(zip(images, kinds, texts, strict=True)):
-        left = SHARP * (number % columns * width + GAP // 2)
-        top = SHARP * (number // columns * height + GAP // 2)
-        sheet.paste(_tile(pixels, dark), (left, top))
-        _frame(draw, left, top, kind)
-        middle = (left + SHARP * SIDE // 2, top + SHARP * (SIDE + 2 + TEXT // 2))
-        draw.text(middle, _fitting(text, draw, font), "#E8ECF0" if dark else "#1B1F24", font, "mm")
+    for number, tile in enumerate(tiles.to_dict("records")):
+        left, top = number % columns * width + SHARP * GAP // 2, number // columns * height + SHARP * GAP // 2
+        sheet.paste(_tile(images[number], dark), (left, top))
+        _frame(draw, left, top, tile["kind"])
+        if tile["kind"] in FRAMES:
+            middle = (left + SHARP * SIDE / 2, top + SHARP * (SIDE + 1 + TEXT / 2))
+            _arrow(draw, middle, str(tile["before"]), str(tile["after"]), "#E8ECF0" if dark else "#1B1F24")
     buffer = BytesIO()
     sheet.save(buffer, "PNG")
     return buffer.getvalue()
@@ -108,11 +111,24 @@ def _frame(draw: ImageDraw.ImageDraw, left: int, top: int, kind: str) -> None:
         draw.rectangle((left + near, top + near, left + far, top + far), outline=colour, width=SHARP * width)
 
 
-def _fitting(text: str, draw: ImageDraw.ImageDraw, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
-    """The text, cut to the width of a tile and its gap."""
-    room = SHARP * (SIDE + GAP - 2)
+def _arrow(draw: ImageDraw.ImageDraw, middle: tuple[float, float], was: str, now: str, colour: str) -> None:
+    """Before → after below a tile, each cut to its half; the arrow is drawn, since the font has none."""
+    font = ImageFont.load_default(13 * SHARP)
+    x, y = middle
+    shaft, gap, tip = SHARP * 5, SHARP * 2, SHARP * 3
+    room = SHARP * (SIDE + GAP) / 2 - shaft - gap
+    was, now = _fitting(was, room, draw, font), _fitting(now, room, draw, font)
+    x += (draw.textlength(was, font) - draw.textlength(now, font)) / 2
+    draw.text((x - shaft - gap, y), was, colour, font, "rm")
+    draw.text((x + shaft + gap, y), now, colour, font, "lm")
+    draw.line((x - shaft, y, x + shaft, y), colour, SHARP)
+    draw.line((x + shaft - tip, y - tip, x + shaft, y, x + shaft - tip, y + tip), colour, SHARP)
+
+
+def _fitting(text: str, room: float, draw: ImageDraw.ImageDraw, font: Font) -> str:
+    """The text, cut to the room in pixels."""
     if draw.textlength(text, font) <= room:
         return text
-    while text and draw.textlength(f"{text}…", font) > room:
+    while text and draw.textlength(f"{text}.", font) > room:
         text = text[:-1]
-    return f"{text}…"
+    return f"{text}."

@@ -1,11 +1,8 @@
 """Red flags in words and as a table: what the Overview says of the sparsest networks that keep their accuracy."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import pandas as pd
-import streamlit as st
-from pandas.io.formats.style import Styler
 
 from engine.analysis.overview import headline
 from pages.shared import formats
@@ -13,6 +10,9 @@ from pages.shared.load import Experiment
 
 WITHIN = 0.01
 """How much accuracy may be lost for it to count as kept; `red_flags` takes the same."""
+
+GAIN = 0.02
+"""A gain of accuracy above which pruning alone is no explanation."""
 
 HEAT = "213, 94, 0"
 """Colour of a loss in the table, as red, green, blue."""
@@ -46,6 +46,12 @@ def detail_sentences(flags: pd.DataFrame, names: Mapping[int, str]) -> str:
         f"That is {formats.plain(formats.model(flag))}, {mean}: "
         f"accuracy {formats.percent(flag['dense_accuracy'])} before, {formats.percent(flag['accuracy'])} after."
     )
+    gain = flag["accuracy"] - flag["dense_accuracy"]
+    if gain > GAIN:
+        text += (
+            f" It gains {formats.points_in_words(gain)}: the dense network was not trained to its best, so part of what"
+            " follows is longer training, not pruning."
+        )
     most = headline(flags)
     worst = flags[(flags[["class_change", "group_change"]] == most.change).any(axis=1)]
     if len(worst) and worst.index[0] != flag.name:
@@ -82,76 +88,40 @@ def left_out(flags: pd.DataFrame) -> list[str]:
 
 
 def flag_table(flags: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
-    """One row per model that keeps its accuracy, the largest loss of a class first; numbers stay numbers."""
+    """One row per model that keeps its accuracy, the largest loss of a class first; cells are markdown."""
     rows = flags.dropna(subset="level").sort_values("class_change", kind="stable")
-    groups = [
-        "" if pd.isna(name) else f"{grouping} {name}"
-        for grouping, name in zip(rows["grouping"], rows["group"], strict=True)
-    ]
-    table = {
-        "Technique": [_named(flag) for _, flag in rows.iterrows()],
-        "Treatment": [formats.treatment(str(name)) for name in rows["treatment"]],
-        "Sparsest": rows["sparsity"].to_numpy(float),
-        "Worst class": ["" if pd.isna(number) else names.get(int(number), str(number)) for number in rows["class"]],
-        "Class change": rows["class_change"].to_numpy(float),
-        "Class ±": ((rows["class_high"] - rows["class_low"]) / 2).to_numpy(float),
-        "Worst group": groups,
-        "Group change": rows["group_change"].to_numpy(float),
-        "Group ±": ((rows["group_high"] - rows["group_low"]) / 2).to_numpy(float),
-        "Class gap": rows["class_gap_times"].to_numpy(float),
-        "Seeds": rows["n_seeds"].to_numpy(int),
-    }
-    if rows["group_change"].isna().all():
-        table = {name: values for name, values in table.items() if "roup" not in name}
-    return pd.DataFrame(table)
+    largest = max(-float(rows[["class_change", "group_change"]].min(axis=None)), WITHIN) if len(rows) else WITHIN
+    table = pd.DataFrame(
+        {
+            "Technique": [formats.plain(formats.model(flag)) for _, flag in rows.iterrows()],
+            "Sparsest within 1 pt": [formats.sparsity(value) for value in rows["sparsity"]],
+            "Worst class": [_cell(flag, "class", names, largest) for _, flag in rows.iterrows()],
+            "Worst group": [_cell(flag, "group", names, largest) for _, flag in rows.iterrows()],
+            "Class gap": [formats.times(value) for value in rows["class_gap_times"]],
+            "Seeds": [formats.count(n) for n in rows["n_seeds"]],
+        }
+    )
+    return table.drop(columns="Worst group") if rows["group_change"].isna().all() else table
 
 
-def styled_flags(table: pd.DataFrame) -> Styler:
-    """The table with our formats, and heat where somebody loses."""
-    written: dict[str, Callable[[float], str]] = {
-        "Sparsest": formats.sparsity,
-        "Class change": formats.points,
-        "Class ±": _half,
-        "Group change": formats.points,
-        "Group ±": _half,
-        "Class gap": lambda value: formats.MISSING if pd.isna(value) else f"{value:.2f} ×",
-    }
-    changes = [name for name in ("Class change", "Group change") if name in table]
-    losses = -table[changes].to_numpy(float)
-    largest = max(float(losses[losses > 0].max(initial=0)), WITHIN)
-    return table.style.format({name: text for name, text in written.items() if name in table}).map(
-        lambda change: f"background-color: rgba({HEAT}, {0.5 * -change / largest:.2f})" if change < 0 else "", changes
+def _cell(flag: pd.Series, kind: str, names: Mapping[int, str], largest: float) -> str:
+    """Who loses most and how much, on a background that darkens with the loss."""
+    change = flag[f"{kind}_change"]
+    if pd.isna(change):
+        return formats.MISSING
+    heat = max(0.0, min(1.0, -change / largest)) / 2
+    doubt = formats.plus_minus(flag[f"{kind}_low"], flag[f"{kind}_high"])
+    shown = f"**{_who(flag, kind, names)}**: {formats.points(change)}"
+    shown = f':color[{shown}]{{background="rgba({HEAT}, {heat:.2f})"}}' if heat else shown
+    return f"{shown} {doubt} :small[n {formats.count(flag[f'{kind}_n'])}]".replace("± ", "±\u00a0").replace(
+        "[n ", "[n\u00a0"
     )
 
 
-def flag_columns() -> dict[str, Any]:
-    """How the table's columns are shown."""
-    column = st.column_config.Column
-    half = "Half of the 95 % interval of the change over seeds; none with one seed."
-    return {
-        "Sparsest": column(
-            "Sparsest within 1 pt", help="Share of weights cut at the sparsest level that keeps accuracy."
-        ),
-        "Worst class": column(help="The class that loses most since dense."),
-        "Class change": column("Its change", help="Accuracy of that class, pruned minus dense, in points."),
-        "Class ±": column("±", help=half),
-        "Worst group": column(help="The group of examples that loses most since dense."),
-        "Group change": column("Its change", help="Accuracy of that group, pruned minus dense, in points."),
-        "Group ±": column("±", help=half),
-        "Class gap": column(
-            "Gap grows", help="Best minus worst class accuracy: how many times the dense network's gap."
-        ),
-        "Seeds": column(width="small"),
-    }
-
-
-def _half(value: float) -> str:
-    return formats.MISSING if pd.isna(value) else f"± {100 * value:.1f}"
-
-
-def _named(flag: pd.Series) -> str:
-    extra = "" if flag["mitigation"] in ("none", "") else f", {flag['mitigation']}"
-    return formats.technique(str(flag["technique"])) + extra
+def _who(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
+    if kind == "class":
+        return formats.plain(names.get(int(flag["class"]), flag["class"]))
+    return f"{formats.plain(flag['grouping'])} {formats.plain(flag['group'])}"
 
 
 def _loss(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
@@ -159,10 +129,7 @@ def _loss(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
     change = flag[f"{kind}_change"]
     if pd.isna(change) or change >= 0:
         return ""
-    if kind == "class":
-        who = f"class {formats.plain(names.get(int(flag['class']), flag['class']))}"
-    else:
-        who = f"{formats.plain(flag['grouping'])} {formats.plain(flag['group'])}"
+    who = f"{'class ' if kind == 'class' else ''}{_who(flag, kind, names)}"
     doubt = formats.plus_minus(flag[f"{kind}_low"], flag[f"{kind}_high"]) or "one seed"
     if flag[f"{kind}_high"] >= 0:
         doubt += ", may be chance"

@@ -1,5 +1,6 @@
 """How numbers and names are written: one formatter for sentences, tables and hover text."""
 
+import csv
 import html
 import math
 import re
@@ -132,7 +133,7 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
             text = safe[name].astype("object")
             risky = text.map(lambda value: isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"))
             safe[name] = text.where(~risky.astype(bool), "'" + text.astype(str))
-    return safe.to_csv(index=False).encode()
+    return safe.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()
 
 
 def _unknown(value: float | None) -> bool:

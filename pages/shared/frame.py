@@ -28,11 +28,20 @@ MENU = (
     Entry("app.py", "Overview", ":material/home:", "What does pruning hide behind a steady accuracy?"),
     Entry("pages/class_curves.py", "Class curves", ":material/show_chart:", "Which classes fall first?"),
     Entry("pages/writers.py", "Writers", ":material/groups:", "Who loses, and does their writing explain it?"),
+    Entry("pages/harmed.py", "Harmed examples", ":material/broken_image:", "Which examples does compression change?"),
+    Entry("pages/subgroups.py", "Subgroups", ":material/diversity_3:", "Whose errors grow?"),
     Entry("pages/frontier.py", "Frontier", ":material/stacked_line_chart:", "Which pruned network should we ship?"),
+    Entry("pages/distortion.py", "Recall distortion", ":material/balance:", "Does pruning widen gaps between classes?"),
+    Entry("pages/bring.py", "Bring your own", ":material/upload:", "What do these pages say of my models?"),
     Entry("pages/method.py", "Method", ":material/menu_book:", "How are these numbers made?"),
 )
 STYLE = """
-.stMainBlockContainer {padding-top: 2.5rem; padding-bottom: 3rem}
+.stMainBlockContainer {padding: 2.5rem 3rem 3rem}
+@media (max-width: 1100px) {
+  .stMainBlockContainer {padding-left: 1.5rem; padding-right: 1.5rem}
+  [class*="st-key-beside-"] > .stHorizontalBlock, [class*="st-key-beside-"] > * > .stHorizontalBlock {flex-wrap: wrap}
+  [class*="st-key-beside-"] .stColumn {min-width: 100%}
+}
 .st-key-answer p {font-size: 1.25rem; line-height: 1.5}
 """
 ICON = Path(__file__).with_name("icon.png")
@@ -135,7 +144,7 @@ def _data_label(experiment: Experiment) -> str:
 
 def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
     rows = load.levels(source, experiment)
-    there = set(map(str, rows["technique"].unique()))
+    there = set(map(str, rows["technique"].cat.categories))
     keys = [key for key in TECHNIQUES if key in there] + sorted(there - set(TECHNIQUES))
     label = {formats.technique(key): key for key in keys}
     techniques = st.multiselect(
@@ -146,12 +155,13 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
         bind="query-params",
         help="How weights are cut.",
     )
-    ways = {formats.treatment(key): key for key in sorted(map(str, rows["treatment"].unique()), reverse=True)}
+    ways = {formats.treatment(key): key for key in sorted(map(str, rows["treatment"].cat.categories), reverse=True)}
     treatments = st.pills(
         "Treatments",
         list(ways),
         selection_mode="multi",
         default=list(ways),
+        format_func=formats.plain,  # pills read markdown
         key="treatments",
         bind="query-params",
         help="Rewind: weights that remain go back to their first values. Finetune: training goes on.",

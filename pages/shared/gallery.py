@@ -14,7 +14,7 @@ from pages.shared.members import Words
 MOST = 400
 """So many images are drawn at most."""
 
-COLUMNS = 6
+COLUMNS = 5
 LEGEND = (
     "Thick orange frame: wrong only after pruning. Double pink frame: wrong before and after. "
     "Thin blue frame: wrong only before. Below a framed image: what was said before → after."
@@ -78,16 +78,12 @@ def _show_sheets(table: pd.DataFrame, images: np.ndarray, of: Words, dark: bool)
     rank = table["kind"].map({kind: number for number, kind in enumerate(KINDS)})
     drawn = table.assign(rank=rank).head(MOST).sort_values(["class", "rank"], kind="stable")
     by_class = list(drawn.groupby("class"))
-    columns = COLUMNS if len(by_class) > 2 else 3 * COLUMNS
+    columns = COLUMNS if len(by_class) > 2 else 4 * COLUMNS
     sheets, captions = [], []
     for _, rows in by_class:
-        texts = [
-            "" if kind == "right" else f"{was} → {now}"
-            for kind, was, now in zip(rows["kind"], rows["before"], rows["after"], strict=True)
-        ]
-        sheets.append(digits.tile_sheet(images[rows.index], list(rows["kind"]), texts, columns, dark))
+        sheets.append(digits.tile_sheet(rows, images[rows.index], columns, dark))
         captions.append(_class_words(rows))
-    with st.container(horizontal=True, vertical_alignment="top", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="top", gap="small"):
         for sheet, caption in zip(sheets, captions, strict=True):
             with st.container(width=digits.sheet_width(columns), gap="xsmall"):
                 st.markdown(caption)

@@ -10,13 +10,17 @@ import pandas as pd
 import streamlit as st
 
 from engine import catalog
+from engine.analysis import balances as class_balances
+from engine.analysis import exemplars, subgroups
 from engine.analysis.curves import class_curves, total_curves, unfairness_curves
+from engine.analysis.distortion import alphas as model_alphas
 from engine.analysis.frontier import operating_points, seed_points
 from engine.analysis.groups import group_counts
 from engine.analysis.identity import MODEL
 from engine.analysis.overview import red_flags
 from engine.catalog import Catalog
 from engine.datasets import ImageSet, Request, load_dataset
+from engine.marks import read_marks
 from engine.outcomes import decode
 from engine.records import PruneScopeError, RunSpec
 from engine.store import Study
@@ -139,6 +143,14 @@ def class_means(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
+def worst_classes(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """The class with the lowest mean accuracy at each operating point: point, class, accuracy."""
+    means = class_means(source, experiment)
+    worst = means["accuracy"].groupby(means["point"]).idxmin().dropna()
+    return means.loc[worst, ["point", "class", "accuracy"]].reset_index(drop=True)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
 def total_means(source: Source, experiment: Experiment) -> pd.DataFrame:
     """Mean accuracy of each model at each level."""
     return total_curves(levels(source, experiment))
@@ -236,3 +248,80 @@ def _of(table: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
     for name in ("run", *MODEL):
         rows[name] = rows[name].cat.remove_unused_categories()
     return rows
+
+
+def counterparts(source: Source, experiment: Experiment, by: str) -> list[Experiment]:
+    """The experiments to hold beside this one: for each network on the same data, or each data set, the one that is
+    most like it; only those of the same schedule. `by` is "network" or "dataset"."""
+    found = [e for e in experiments(source) if e.schedule == experiment.schedule]
+    if by == "network":
+        found = [e for e in found if (e.dataset, e.split) == (experiment.dataset, experiment.split)]
+    nearest: dict[tuple[str, ...], Experiment] = {}
+    for other in sorted(found, key=lambda e: (e.network != experiment.network, e.protocol != experiment.protocol)):
+        key = (other.network,) if by == "network" else (other.dataset, other.split)
+        nearest.setdefault(key, other)
+    return list(nearest.values())
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def alphas(source: Source, experiment: Experiment, base: str) -> pd.DataFrame:
+    """How far pruning stretched the gaps of each model of an experiment, in one base measure."""
+    return model_alphas(classes(source, experiment), base)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def balances(source: Source, experiment: Experiment, base: str) -> pd.DataFrame:
+    """The balance of each class of each pruned model of an experiment, before and after."""
+    return class_balances.balances(classes(source, experiment), base)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def gap_chance(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """How likely the gaps of each dense network of an experiment are chance."""
+    return class_balances.gap_chance(classes(source, experiment))
+
+
+@st.cache_resource(max_entries=16, show_spinner="Comparing the networks …")
+def population(source: Source, runs: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Levels that all these runs have, and what they say there: (n_runs, n_levels, n_examples)."""
+    found = [predictions(source, run) for run in runs]
+    common = sorted(set.intersection(*(set(map(int, levels)) for levels, _ in found)))
+    parts = [said[np.searchsorted(levels, common)] for levels, said in found]
+    return np.array(common), np.stack(parts)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Looking for harmed examples …")
+def exemplar_levels(source: Source, runs: tuple[str, ...], examples_set: str) -> pd.DataFrame:
+    """Accuracy on the exemplars of every pruned level: `exemplar_accuracy` with the column `level`."""
+    labels, n_classes = _labels(source, examples_set)
+    levels, said = population(source, runs)
+    parts = []
+    for place in np.flatnonzero(levels > 0) if 0 in levels else ():
+        dense, compressed = said[:, 0], said[:, place]
+        found = exemplars.divergence(dense, compressed, n_classes)
+        parts.append(exemplars.exemplar_accuracy(labels, dense, compressed, found).assign(level=levels[place]))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*exemplars.ACCURACY, "level"])
+
+
+@st.cache_resource(max_entries=64, show_spinner="Counting errors by group …")
+def subgroup_levels(
+    source: Source, runs: tuple[str, ...], examples_set: str, columns: tuple[str, ...], positive: int | None
+) -> pd.DataFrame:
+    """Rates of groups and intersections at every pruned level: `subgroup_table` with the column `level`."""
+    table = examples(source, examples_set, "")
+    levels, said = population(source, runs)
+    parts = [
+        subgroups.subgroup_table(table, said[:, 0], said[:, place], columns, positive).assign(level=levels[place])
+        for place in (np.flatnonzero(levels > 0) if 0 in levels else ())
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*subgroups.COLUMNS, "level"])
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def marks(source: Source, examples_set: str, stamp: int) -> pd.DataFrame:
+    """What people marked, as it is at `marks_stamp`."""
+    return read_marks(source.study, examples_set)
+
+
+def _labels(source: Source, examples_set: str) -> tuple[np.ndarray, int]:
+    return examples(source, examples_set, "")["label"].to_numpy(), len(class_facts(source, examples_set, ""))

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from engine.analysis.lines import FULL, SlopeChange
 from engine.analysis.writers import MemberFacts
@@ -30,15 +32,18 @@ ATTRIBUTES = {
     "entropy": ("entropy", "how varied the pixel values are, in bits"),
 }
 
-PAPER = pd.DataFrame(
-    {
-        "series": ["hsf0", "hsf1", "hsf4", "full"],
-        "intercept before": [0.988, 0.983, 0.974, 0.973],
-        "slope before": [-0.025, -0.008, -0.084, 0.006],
-        "intercept after": [0.854, 0.831, 0.771, 0.784],
-        "slope after": [-0.296, -0.237, -0.295, -0.138],
-    }
-)
+LINES = {
+    "intercept_before": "intercept before",
+    "slope_before": "slope before",
+    "intercept_after": "intercept after",
+    "slope_after": "slope after",
+}
+PAPER = {
+    "hsf0": (0.988, -0.025, 0.854, -0.296),
+    "hsf1": (0.983, -0.008, 0.831, -0.237),
+    "hsf4": (0.974, -0.084, 0.771, -0.295),
+    "all": (0.973, 0.006, 0.784, -0.138),
+}
 PAPER_SOURCE = (
     "Paganini 2020, *Prune Responsibly*, Table 1: accuracy on |tilt|, LeNet on QMNIST, global magnitude, rewind, "
     "98.6 % sparsity, 30 epochs a level. It prints no standard errors. Protocol, split and seeds here may differ, "
@@ -145,10 +150,10 @@ def loss_sentence(facts: MemberFacts, moment: Moment, of: Words, where: str = ""
     )
 
 
-def slope_sentence(changes: Sequence[SlopeChange], attribute: str, step: float, of: Words) -> str:
+def slope_sentence(changes: Sequence[SlopeChange], attribute: str, step: float, series: str) -> str:
     """Whether the attribute matters more after pruning: over all members, then series by series."""
-    full, series = changes[-1], changes[:-1]
-    name, members = formats.plain(attribute_label(attribute)), formats.plain(of.members)
+    full, each = changes[-1], changes[:-1]
+    name = formats.plain(attribute_label(attribute))
     if full.reason:
         return f"Whether {name} matters more after pruning cannot be told: {full.reason}."
     text = (
@@ -156,9 +161,9 @@ def slope_sentence(changes: Sequence[SlopeChange], attribute: str, step: float, 
         f"{formats.points(step * full.slope_before, 2)} of accuracy before and "
         f"{formats.points(step * full.slope_after, 2)} after, a change of {change_words(full, step)}."
     )
-    if len(series) > 1:
-        each = "; ".join(f"{formats.plain(row.group)} {change_words(row, step)}" for row in series)
-        text += f" That line mixes all {members}; within each: {each}."
+    if len(each) > 1:
+        apart = "; ".join(f"{formats.plain(row.group)} {change_words(row, step)}" for row in each)
+        text += f" Each {formats.plain(series.replace('_', ' '))} apart: {apart}."
     return text
 
 
@@ -167,7 +172,7 @@ def change_words(change: SlopeChange, step: float) -> str:
     if change.reason:
         return f"unknown ({change.reason})"
     low, high = (formats.points(step * end, 2).removesuffix(" pt") for end in (change.low, change.high))
-    return f"{formats.points(step * change.slope_change, 2)} (95 % interval {low} to {high})"
+    return f"{formats.points(step * change.slope_change, 2)} (95 %: {low} to {high})"
 
 
 def _verdict(change: SlopeChange, name: str) -> str:
@@ -185,7 +190,7 @@ def cautions(moment: Moment, n_missing: int, working: str) -> list[str]:
     if working:
         texts.append(
             f"At this sparsity the network no longer works: it keeps less than {formats.percent(WORKING, 0)} of its "
-            f"dense accuracy. Writing explains little here; look at {working} or below."
+            f"dense accuracy. What is left says little about who loses; look at {working} or below."
         )
     if moment.n_seeds == 1:
         texts.append("One seed only: another start of the training may hit others.")
@@ -214,33 +219,45 @@ def half_width(members: pd.DataFrame) -> float:
     return float(((members["after_high"] - members["after_low"]) / 2).median())
 
 
-def table_one(changes: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Lines before and after and the test of their change, as text: estimate and, in brackets, standard error."""
+def table_one(changes: pd.DataFrame) -> pd.DataFrame:
+    """Lines before and after and the test of their change, a column per series: estimate (standard error)."""
+    columns = {"": ["n", *LINES.values(), "change of slope", "95 % interval", "p"]}
+    for row in changes.to_dict("records"):
+        name = "all" if row["group"] == FULL else str(row["group"])
+        columns[name] = [
+            formats.count(row["n"]),
+            *(_estimate(row[key], row[f"{key}_se"]) for key in (*LINES, "slope_change")),
+            row["reason"] or f"{formats.fixed(row['low'])} to {formats.fixed(row['high'])}",
+            formats.p_value(row["p"]),
+        ]
+    return pd.DataFrame(columns)
 
-    def pair(name: str) -> list[str]:
-        return [_estimate(value, se) for value, se in zip(changes[name], changes[f"{name}_se"], strict=True)]
 
-    return pd.DataFrame(
-        {
-            by: ["all" if group == FULL else group for group in changes["group"]],
-            "n": changes["n"],
-            "intercept before": pair("intercept_before"),
-            "slope before": pair("slope_before"),
-            "intercept after": pair("intercept_after"),
-            "slope after": pair("slope_after"),
-            "change of slope": pair("slope_change"),
-            "95 % interval": [_interval(low, high) for low, high in zip(changes["low"], changes["high"], strict=True)],
-            "p": [
-                formats.p_value(p) if not reason else reason
-                for p, reason in zip(changes["p"], changes["reason"], strict=True)
-            ],
-        }
-    )
+def paper_table() -> pd.DataFrame:
+    """The paper's Table 1 in the same form."""
+    return pd.DataFrame({"": list(LINES.values())} | {name: map(formats.fixed, row) for name, row in PAPER.items()})
+
+
+def hardest_table(
+    top: pd.DataFrame, member: str, series: str | None, attribute: str | None, of: Words
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The members that lose most as a table with bars, and how its columns are drawn."""
+    table = pd.DataFrame({of.member: top[member].astype(str)})
+    if series:
+        table[series.replace("_", " ")] = top[series].astype(str)
+    table[of.examples] = [formats.count(n) + (" (few)" if n < SMALL else "") for n in top["n"]]
+    table["loses (pt)"] = -100 * top["change"]
+    table["before"], table["after"] = 100 * top["before"], 100 * top["after"]
+    table["after, 95 %"] = [
+        formats.plus_minus(low, high) for low, high in zip(top["after_low"], top["after_high"], strict=True)
+    ]
+    if attribute:
+        table[f"mean {attribute_label(attribute)}"] = top[attribute].map(formats.number)
+    most = max(float(table["loses (pt)"].max()), 1.0) if len(table) else 1.0
+    rate = st.column_config.ProgressColumn(format="%.1f %%", min_value=0, max_value=100)
+    loss = st.column_config.ProgressColumn(format="%.1f", min_value=0, max_value=most, color="orange")
+    return table, {"before": rate, "after": rate, "loses (pt)": loss}
 
 
 def _estimate(value: float, se: float) -> str:
     return formats.MISSING if np.isnan(value) else f"{formats.fixed(value)} ({formats.fixed(se)})"
-
-
-def _interval(low: float, high: float) -> str:
-    return formats.MISSING if np.isnan(low) else f"{formats.fixed(low)} to {formats.fixed(high)}"

@@ -25,13 +25,10 @@ from pages.shared.wording import choice_sentence
 FEW_MEMBERS = 20
 
 
-def worst_classes(frame: Frame, points: pd.DataFrame) -> pd.DataFrame:
+def worst_classes(frame: Frame) -> pd.DataFrame:
     """The class with the lowest mean accuracy at each point: point, name, accuracy."""
-    curves = load.class_means(frame.source, frame.experiment)
-    worst = curves.loc[curves.groupby("point")["accuracy"].idxmin().dropna()]
-    names = frame.class_names
-    worst = worst[worst["point"].isin(points["point"])]
-    return worst.assign(name=worst["class"].map(lambda number: names.get(int(number), str(number))))
+    worst, names = load.worst_classes(frame.source, frame.experiment), frame.class_names
+    return worst.assign(name=[names.get(int(number), str(number)) for number in worst["class"]])
 
 
 def class_table(frame: Frame, point: pd.Series) -> pd.DataFrame:

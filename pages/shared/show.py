@@ -1,11 +1,12 @@
 """How a chart is put on a page: the figure with its description, and its menu: as table, CSV, HTML, image format."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared.formats import csv_bytes
 
@@ -15,6 +16,11 @@ BUTTONS = ["toImage", "zoom2d", "select2d", "resetScale2d", "resetCameraDefault3
 def answer(text: str) -> None:
     """The sentence that answers the page's question, set larger than the rest; markdown, names made plain."""
     st.container(key="answer").markdown(text)
+
+
+def beside(key: str, widths: Sequence[float]) -> Sequence[DeltaGenerator]:
+    """Columns that stand beside each other on a wide screen and below each other on a narrow one."""
+    return st.container(key=f"beside-{key}").columns(widths, gap="medium")
 
 
 def show_chart(
@@ -50,7 +56,7 @@ def show_chart(
         )
     below = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small")
     if caption:
-        below.caption(caption)
+        below.container(width="stretch").caption(caption)
     with below.popover("", icon=":material/more_horiz:", help="Show as table, download", type="tertiary"):
         st.toggle("Show as table", key=f"{key}-table")
         st.segmented_control("Camera button saves", ["png", "svg"], default="png", key=f"{key}-image")

@@ -40,15 +40,20 @@ def faded(colour: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity})"
 
 
+def look(height: int = HEIGHT, **layout: Any) -> dict[str, Any]:
+    """A layout with our margins and legend; several times faster when a figure is made with it than set afterwards."""
+    return {
+        "height": height,
+        "margin": {"l": 10, "r": 10, "t": 30, "b": 10},
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
+        "hoverlabel": {"align": "left"},
+        "dragmode": "zoom",
+    } | layout
+
+
 def styled(figure: go.Figure, x: str = "", y: str = "", height: int = HEIGHT, **layout: Any) -> go.Figure:
     """The figure with our margins, axis titles and legend."""
-    figure.update_layout(
-        height=height,
-        margin={"l": 10, "r": 10, "t": 30, "b": 10},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
-        hoverlabel={"align": "left"},
-        dragmode="zoom",
-    )
+    figure.update_layout(**look(height))
     figure.update_layout(**layout)
     if x:
         figure.update_xaxes(title=x)
@@ -57,21 +62,23 @@ def styled(figure: go.Figure, x: str = "", y: str = "", height: int = HEIGHT, **
     return figure
 
 
+def sparsity_look(scale: str) -> dict[str, Any]:
+    """An axis of sparsity: linear, or the share of weights kept on a log scale from 100 % down."""
+    if scale != "kept":
+        return {"tickformat": ".0%", "title": "sparsity"}
+    ticks = [1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001]
+    return {
+        "type": "log",
+        "autorange": "reversed",
+        "tickvals": ticks,
+        "ticktext": [f"{100 * tick:g} %" for tick in ticks],
+        "title": "weights kept",
+    }
+
+
 def sparsity_axis(figure: go.Figure, scale: str, **where: Any) -> go.Figure:
-    """The horizontal axis of sparsity: linear, or the share of weights kept on a log scale from 100 % down."""
-    if scale == "kept":
-        ticks = [1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001]
-        figure.update_xaxes(
-            type="log",
-            autorange="reversed",
-            tickvals=ticks,
-            ticktext=[f"{100 * tick:g} %" for tick in ticks],
-            title="weights kept",
-            **where,
-        )
-    else:
-        figure.update_xaxes(tickformat=".0%", title="sparsity", **where)
-    return figure
+    """The figure with its horizontal axis as one of sparsity."""
+    return figure.update_xaxes(**sparsity_look(scale), **where)
 
 
 def along(sparsity: Any, scale: str) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from engine.analysis.lines import Line, band, line
+from engine.analysis.lines import band, line
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS, faded, ink, styled
 
@@ -56,15 +56,15 @@ def before_after(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go
     """Accuracy before against after, one point a member, with y = x and a line per series; square."""
     figure = go.Figure()
     low, high = _square(table)
-    _add_line(figure, [low, high], [low, high], "no change (y = x)", ink(look.dark), "dash")
+    _add_line(figure, [low, high], [low, high], "y = x", ink(look.dark), "dash")
     _add_points(figure, table, look, colours, "before", "after")
     for name, colour, dash, rows in _parts(table, look, colours):
         fit = line(rows["before"], rows["after"], name)
         if not fit.reason:
             ends = np.array([rows["before"].min(), rows["before"].max()])
-            _add_line(figure, ends, fit.intercept + fit.slope * ends, name, colour, dash, 3)
+            _add_line(figure, ends, fit.intercept + fit.slope * ends, name, colour, dash, 3, _by_dash(look))
     _add_chosen(figure, table, look, "before", "after")
-    styled(figure, "accuracy before pruning (dense)", "accuracy after pruning", 520)
+    styled(figure, "accuracy before pruning (dense)", "accuracy after pruning", 460)
     figure.update_xaxes(range=[low, high], tickformat=".0%", constrain="domain")
     figure.update_yaxes(range=[low, high], tickformat=".0%", scaleanchor="x", constrain="domain")
     return figure
@@ -78,11 +78,15 @@ def change_against(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> 
     figure.add_hline(y=0, line={"color": ink(look.dark), "width": 1, "dash": "dash"}, opacity=0.6)
     _add_points(figure, table, look, colours, look.attribute, "points")
     for name, colour, dash, rows in _parts(table, look, colours):
-        _add_band(figure, line(rows[look.attribute], rows["points"], name), rows[look.attribute], colour, dash)
+        drawn = _fitted(rows, look.attribute, name)
+        if len(drawn):
+            _add_band(figure, drawn, colour)
+            _add_line(figure, drawn["x"], drawn["y"], name, colour, dash, 3, _by_dash(look))
     if len(colours) > 1:
-        _add_band(figure, line(table[look.attribute], table["points"], "all"), table[look.attribute], None, "dot", look)
+        drawn = _fitted(table, look.attribute, "all")
+        _add_line(figure, drawn["x"], drawn["y"], "all", ink(look.dark), "dot", 2)
     _add_chosen(figure, table, look, look.attribute, "points")
-    return styled(figure, f"mean {look.attribute_label} of the {look.word}", "change of accuracy (points)", 520)
+    return styled(figure, f"mean {look.attribute_label} of the {look.word}", "change of accuracy (points)", 460)
 
 
 def attribute_histogram(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go.Figure:
@@ -111,7 +115,9 @@ def attribute_histogram(table: pd.DataFrame, look: Look, colours: dict[str, str]
 
 def hover(table: pd.DataFrame, look: Look) -> list[str]:
     """What hover says of each member: who, how many examples, before, after, change, the attributes looked at."""
-    shown = {name: label for name, label in ((look.attribute, look.attribute_label), (look.colour, look.colour_label))}
+    shown = {look.attribute: look.attribute_label}
+    if look.colour != look.series:
+        shown[look.colour] = look.colour_label
     texts = []
     for row in table.to_dict("records"):
         small = " (few)" if row["n"] < look.small else ""
@@ -125,7 +131,7 @@ def hover(table: pd.DataFrame, look: Look) -> list[str]:
             f"change {formats.points(row['change'])}",
         ]
         lines += [f"mean {label} {formats.number(row[name])}" for name, label in shown.items() if name in row]
-        texts.append("<br>".join(line for line in lines if not line.startswith(f"mean {look.series} ")))
+        texts.append("<br>".join(lines))
     return texts
 
 
@@ -140,9 +146,9 @@ def _parts(
 
     Where the points' colours mean an attribute, lines are told apart by their dashes; `plain` keeps the colours.
     """
-    by_dash = look.colour != look.series and not plain
+    by_dash = _by_dash(look) and not plain
     if not look.series:
-        yield "all", ink(look.dark) if by_dash else _alone(look.dark), "solid", table
+        yield "all", ink(look.dark) if look.colour else _alone(look.dark), "solid", table
         return
     names = table[look.series].astype(str)
     for number, (name, colour) in enumerate(colours.items()):
@@ -150,6 +156,11 @@ def _parts(
         if len(rows):
             dash = DASHES[number % len(DASHES)] if by_dash else "solid"
             yield formats.chart_text(name), ink(look.dark) if by_dash else colour, dash, rows
+
+
+def _by_dash(look: Look) -> bool:
+    """Whether lines are told apart by their dashes, since the points' colour means something else."""
+    return look.series is not None and look.colour != look.series
 
 
 def _add_points(figure: go.Figure, table: pd.DataFrame, look: Look, colours: dict[str, str], x: str, y: str) -> None:
@@ -176,7 +187,8 @@ def _points(rows: pd.DataFrame, look: Look, x: str, y: str, marker: dict[str, An
         customdata=rows[look.member].astype(str),
         hovertext=hover(rows, look),
         hoverinfo="text",
-        marker={"size": 8, "symbol": shape, "opacity": 0.7, **marker},
+        marker={"size": 8, "symbol": shape, "opacity": 0.7, "line": {"width": 0.5, "color": faded(ink(look.dark), 0.5)}}
+        | marker,
         selected={"marker": {"opacity": 0.7}},
         unselected={"marker": {"opacity": 0.7}},
     )
@@ -191,31 +203,30 @@ def _add_chosen(figure: go.Figure, table: pd.DataFrame, look: Look, x: str, y: s
         figure.add_trace(_points(rows, look, x, y, star, name).update(selected=None, unselected=None))
 
 
-def _add_line(figure: go.Figure, x: Any, y: Any, name: str, colour: str, dash: str, width: float = 1.5) -> None:
-    style = {"color": colour, "width": width, "dash": dash}
-    figure.add_scatter(x=x, y=y, mode="lines", name=name, line=style, hoverinfo="skip", showlegend=dash != "solid")
-
-
-def _add_band(
-    figure: go.Figure, fit: Line, x: pd.Series, colour: str | None, dash: str, look: Look | None = None
+def _add_line(
+    figure: go.Figure, x: Any, y: Any, name: str, colour: str, dash: str, width: float = 1.5, named: bool = True
 ) -> None:
-    """The line over the range of its members, with the interval of its mean; no band for the line over all."""
-    if fit.reason:
-        return
-    drawn = band(fit, np.linspace(x.min(), x.max(), 50))
-    if colour is not None:
-        outline = np.concatenate([drawn["high"], drawn["low"][::-1]])
-        figure.add_scatter(
-            x=np.concatenate([drawn["x"], drawn["x"][::-1]]),
-            y=outline,
-            fill="toself",
-            fillcolor=faded(colour, 0.18),
-            line={"width": 0},
-            hoverinfo="skip",
-            showlegend=False,
-        )
-    main = colour or ink(bool(look and look.dark))
-    _add_line(figure, drawn["x"], drawn["y"], fit.group, main, dash, 3 if colour else 2)
+    style = {"color": colour, "width": width, "dash": dash}
+    figure.add_scatter(x=x, y=y, mode="lines", name=name, line=style, hoverinfo="skip", showlegend=named)
+
+
+def _fitted(rows: pd.DataFrame, attribute: str, name: str) -> pd.DataFrame:
+    """The line of points on the attribute over the range of its members, with its band; empty where there is none."""
+    fit = line(rows[attribute], rows["points"], name)
+    n = 0 if fit.reason else 50
+    return band(fit, np.linspace(rows[attribute].min(), rows[attribute].max(), n))
+
+
+def _add_band(figure: go.Figure, drawn: pd.DataFrame, colour: str) -> None:
+    figure.add_scatter(
+        x=np.concatenate([drawn["x"], drawn["x"][::-1]]),
+        y=np.concatenate([drawn["high"], drawn["low"][::-1]]),
+        fill="toself",
+        fillcolor=faded(colour, 0.18),
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+    )
 
 
 def _square(table: pd.DataFrame) -> tuple[float, float]:

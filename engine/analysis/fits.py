@@ -1,0 +1,234 @@
+"""How is the regression fitted: ordinary least squares and a fractional logit as statsmodels' own results.
+
+statsmodels' classes give every statistic and print the table; only the coefficients and their covariance come by a
+shorter way, because theirs is a singular value decomposition of the whole matrix.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from statsmodels.base.covtype import descriptions
+from statsmodels.genmod import generalized_linear_model
+from statsmodels.genmod.families import Binomial
+from statsmodels.regression import linear_model
+
+from engine.analysis import sandwich
+from engine.analysis.design import Design, triangle
+from engine.records import PruneScopeError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+LAGS = 3
+MOST_STEPS = 50
+SETTLED = 1e-12
+"""Relative change of the deviance at which the logit has settled."""
+
+NO_CLUSTERS = "fewer than two of them"
+LONE_ROW = "one row alone carries a coefficient"
+
+
+@dataclass(frozen=True)
+class Errors:
+    """One way to say how sure a coefficient is."""
+
+    key: str
+    label: str
+    help: str
+    name: str
+    """As statsmodels calls it."""
+
+
+ERRORS = {
+    row.key: row
+    for row in (
+        Errors("hac", "HAC", "As in the paper: neighbouring rows, up to three apart, may depend on each other.", "HAC"),
+        Errors("hc3", "HC3", "Rows are independent, each with a spread of its own.", "HC3"),
+        Errors(
+            "run", "By run", "All rows of one run may depend on each other: its classes share one network.", "cluster"
+        ),
+        Errors(
+            "class",
+            "By class",
+            "All rows of one class may depend on each other: every run meets the same images.",
+            "cluster",
+        ),
+    )
+}
+
+
+class OLS(linear_model.OLS):
+    """statsmodels' model of a design in blocks."""
+
+    def __init__(self, design: Design, endog: Floats, name: str, constant: int | None) -> None:
+        super().__init__(*_head(design, endog, name), hasconst=constant is not None)
+        _take_over(self, design, endog, constant)
+        self.wexog, self.wendog, self.weights = design, endog, np.ones(len(endog))
+        self.rank = design.shape[1]
+        self.df_model, self.df_resid = self.rank - self.k_constant, self.nobs - self.rank
+
+    def predict(self, params: Floats, exog: Any = None) -> Floats:
+        """The fitted values."""
+        return self.exog.times(params) if exog is None or exog is self.exog else super().predict(params, exog)
+
+    def loglike(self, params: Floats, scale: float | None = None) -> float:
+        """Log likelihood of normal residuals, at their own spread unless another is given."""
+        squares = float(np.square(self.endog - self.predict(params)).sum())
+        half = self.nobs / 2
+        if scale is None:
+            return -half * (np.log(2 * np.pi) + np.log(squares / self.nobs) + 1)
+        return -half * np.log(2 * np.pi * scale) - squares / (2 * scale)
+
+
+class OLSResults(linear_model.OLSResults):
+    """statsmodels' results, with no F where the clusters are too few for one."""
+
+    @property
+    def fvalue(self) -> float:
+        """Wald's F that all terms are 0 together; NaN unless there are more clusters than terms."""
+        enough = self.df_model < getattr(self, "df_resid_inference", np.inf)
+        return super().fvalue if enough else np.nan
+
+
+class GLM(generalized_linear_model.GLM):
+    """statsmodels' model of a design in blocks, with its family's usual link."""
+
+    def __init__(self, design: Design, endog: Floats, name: str, constant: int | None) -> None:
+        super().__init__(*_head(design, endog, name), family=Binomial(), hasconst=constant is not None)
+        _take_over(self, design, endog, constant)
+        self.freq_weights = self.var_weights = self.iweights = self.n_trials = np.ones(len(endog))
+        self.nobs = self.wnobs = len(endog)
+        self.df_model = design.shape[1] - 1
+        self.df_resid = self.nobs - design.shape[1]
+
+    def predict(self, params: Floats, exog: Any = None, *args: Any, **options: Any) -> Floats:
+        """The fitted means."""
+        if exog is None or exog is self.exog:
+            return self.family.fitted(self.exog.times(params))
+        return super().predict(params, exog, *args, **options)
+
+
+def _head(design: Design, endog: Floats, name: str) -> tuple[pd.Series, pd.DataFrame]:
+    """A first row, from which statsmodels learns the names."""
+    return pd.Series(endog[:1], name=name), pd.DataFrame(design.head(1), columns=list(design.names))
+
+
+def _take_over(model: Any, design: Design, endog: Floats, constant: int | None) -> None:
+    """Put all rows in the place of the first one."""
+    model.exog, model.endog, model.nobs = design, endog, float(len(endog))
+    model.k_constant = model.data.k_constant = int(constant is not None)
+    model.data.const_idx = constant
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Coefficients, and all that their covariances are made of."""
+
+    model: Any
+    """OLS or GLM above."""
+    params: Floats
+    root: Floats
+    """Inverse of the triangle, so that root root' is the inverse of X'X (of X'WX in the logit)."""
+    fitted: Floats
+    scale: float
+    clusters: Mapping[str, Ints] = field(default_factory=dict)
+    """Number of each row's cluster, by the kind of errors."""
+    weights: Floats | None = None
+    n_steps: int = 1
+
+    @property
+    def design(self) -> Design:
+        """The design matrix."""
+        return self.model.exog
+
+    @cached_property
+    def residuals(self) -> Floats:
+        """Observed minus fitted."""
+        return self.model.endog - self.fitted
+
+    @cached_property
+    def hat(self) -> Floats:
+        """Leverage of each row."""
+        return sandwich.leverage(self.design, self.root, self.weights)
+
+    def reason(self, errors: str) -> str:
+        """Why there are no errors of this kind; empty where there are."""
+        if errors == "hc3" and self.hat.max() > 1 - 1e-9:
+            return LONE_ROW
+        return NO_CLUSTERS if ERRORS[errors].name == "cluster" and self._n_clusters(errors) < 2 else ""
+
+    def covariance(self, errors: str) -> Floats:
+        """Covariance of the coefficients; NaN where there is a reason."""
+        if self.reason(errors):
+            return np.full(self.root.shape, np.nan)
+        if errors == "hac":
+            return sandwich.hac(self.design, self.root, self.residuals, LAGS)
+        if errors == "hc3":
+            return sandwich.hc3(self.design, self.root, self.residuals, self.hat)
+        return sandwich.clustered(self.design, self.root, self.residuals, self.clusters[errors])
+
+    def results(self, errors: str) -> Any:
+        """statsmodels' results with errors of this kind; Student's t, with G - 1 degrees of freedom for G clusters."""
+        kind = ERRORS[errors].name
+        inverse = self.root @ self.root.T
+        if isinstance(self.model, OLS):
+            results = OLSResults(self.model, self.params, inverse, self.scale)
+        else:
+            results = generalized_linear_model.GLMResults(self.model, self.params, inverse, self.scale)
+            results.method, results.fit_history, results.converged = "IRLS", {"iteration": self.n_steps}, True
+        text = descriptions[kind].format(maxlags=LAGS, correction="with")
+        results.cov_type, results.cov_kwds, results.use_t = kind, {"description": text, "use_t": True}, True
+        if kind == "cluster":
+            results.df_resid_inference = max(self._n_clusters(errors) - 1, 1)
+        results.cov_params_default = self.covariance(errors)
+        return results
+
+    def _n_clusters(self, errors: str) -> int:
+        return int(self.clusters[errors].max()) + 1 if errors in self.clusters else 0
+
+
+def linear_fit(design: Design, y: Floats, upper: Floats, name: str = "accuracy", constant: int | None = 0) -> Fit:
+    """The least-squares fit, from the triangle of [X y]."""
+    n_columns = design.shape[1]
+    root = solve_triangular(upper[:n_columns, :n_columns], np.eye(n_columns))
+    params = solve_triangular(upper[:n_columns, :n_columns], upper[:n_columns, n_columns])
+    model = OLS(design, y, name, constant)
+    model.wexog_singular_values = np.linalg.svd(upper[:n_columns, :n_columns], compute_uv=False)
+    fitted = design.times(params)
+    return Fit(model, params, root, fitted, float(np.square(y - fitted).sum() / (len(y) - n_columns)))
+
+
+def logit_fit(design: Design, y: Floats, name: str = "accuracy", constant: int | None = 0) -> Fit:
+    """The fractional logit (Papke and Wooldridge 1996): a share's Bernoulli likelihood, by reweighted least squares."""
+    if y.min() < 0 or y.max() > 1:
+        seen = y.min() if y.min() < 0 else y.max()
+        raise PruneScopeError(f"The logit needs shares from 0 to 1; one is {seen:g}.")
+    model = GLM(design, y, name, constant)
+    family, n_columns = model.family, design.shape[1]
+    mean = family.starting_mu(y)
+    linear, deviance, n_steps = family.predict(mean), np.inf, 0
+    for n_steps in range(1, MOST_STEPS + 1):  # noqa: B007
+        weights = family.weights(mean)
+        upper = triangle(design, linear + family.link.deriv(mean) * (y - mean), np.sqrt(weights))
+        params = solve_triangular(upper[:n_columns, :n_columns], upper[:n_columns, n_columns])
+        linear = design.times(params)
+        mean = family.fitted(linear)
+        before, deviance = deviance, float(family.deviance(y, mean))
+        if abs(before - deviance) <= SETTLED * abs(deviance) + SETTLED:
+            break
+    else:
+        raise PruneScopeError(
+            f"The logit does not settle within {MOST_STEPS} steps: some terms foretell an accuracy of 0 or 1. "
+            "Fewer terms may help; the linear model needs no such steps."
+        )
+    weights = family.weights(mean)
+    upper = triangle(design, linear, np.sqrt(weights))
+    root = solve_triangular(upper[:n_columns, :n_columns], np.eye(n_columns))
+    model.mu, model.scale = mean, 1.0
+    return Fit(model, params, root, mean, 1.0, weights=weights, n_steps=n_steps)

@@ -1,0 +1,202 @@
+"""Does pruning widen gaps between classes?"""
+
+import streamlit as st
+
+from engine.analysis.balances import pooled_slopes
+from engine.analysis.distortion import BASES
+from engine.analysis.ttests import between_ratios, between_series
+from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
+from pages.shared import comparison, distortion, formats, load
+from pages.shared.charts import distortion as charts
+from pages.shared.frame import open_page
+from pages.shared.show import answer, show_chart
+
+MOST_PANELS = 7
+COMPARE = {"Techniques": "technique", "Networks": "network", "Data sets": "dataset"}
+WHAT = {"technique": "Technique", "network": "Network", "dataset": "Data set"}
+
+frame = open_page("pages/distortion.py")
+said = st.container()
+
+# -- what is compared -------------------------------------------------------------------------------------------------
+controls = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+possible = {
+    label: by
+    for label, by in COMPARE.items()
+    if by == "technique" or len(load.counterparts(frame.source, frame.experiment, by)) > 1
+}
+by = possible[
+    controls.segmented_control(
+        "Compare",
+        list(possible),
+        default="Techniques",
+        required=True,
+        key="compare",
+        bind="query-params",
+        help="Networks and data sets come from the whole study; all are pruned by the schedule of the one on the left.",
+    )
+]
+if by == "technique":
+    series = comparison.technique_series(frame)
+else:
+    ways = list(comparison.variant_labels(comparison.variants(frame)))
+    way = controls.selectbox("Pruned with", ways, key="way", bind="query-params", width=240)
+    series = comparison.experiment_series(frame, by, way)
+labels = {row.label: key for key, row in BASES.items()}
+base = labels[
+    controls.segmented_control(
+        "Balance of",
+        list(labels),
+        default="Recall",
+        required=True,
+        key="base",
+        bind="query-params",
+        help="\n\n".join(f"**{row.label}**: {row.help}" for row in BASES.values()),
+    )
+]
+confidence = controls.segmented_control(
+    "Intervals",
+    [0.95, 0.99, 0.999],
+    default=0.99,
+    required=True,
+    format_func=lambda value: f"{100 * value:g} %",
+    key="confidence",
+    bind="query-params",
+    help="99 % is the paper's choice: with five ratios, all five intervals hold at once with 95 %.",
+)
+scale = controls.segmented_control(
+    "Scale",
+    ["near", "all"],
+    default="near",
+    required=True,
+    format_func={"near": "near 1", "all": "all"}.get,
+    key="scale",
+    bind="query-params",
+    help="Networks that break down have an alpha far from 1; near 1 leaves them out of sight, with an arrow.",
+)
+near = scale == "near"
+
+# -- what follows -----------------------------------------------------------------------------------------------------
+by_name = {one.label: one for one in series}
+models = at_ratios(comparison.table_of(series, lambda experiment: load.alphas(frame.source, experiment, base)))
+if models["alpha"].isna().all():
+    why = next(iter(models["reason"]), "no level is pruned")
+    said.info(f"**Nothing to compare with dense.** {why[0].upper()}{why[1:]}.", icon=":material/info:")
+    st.stop()
+table = cells(models, confidence)
+ranges = helpful_ranges(table)
+with said:
+    answer(distortion.range_sentence(ranges, by_name))
+    st.markdown(distortion.detail_sentences(ranges, confidence))
+
+ratio_labels = {formats.number(ratio): ratio for ratio in sorted(table["ratio"].unique())}
+usual = [formats.number(ratio) for ratio in distortion.default_ratios(table)]
+looks = {one.label: charts.Look(formats.chart_text(one.label), one.colour, one.symbol) for one in series}
+
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    st.markdown(
+        "##### Alpha by ratio",
+        help="Alpha is the slope of the classes' distances from the accuracy, after pruning against before. Above 1, "
+        "pruning intensifies the gaps between classes; below 1, it evens them out. A pruning ratio is the number of "
+        "weights before / after; levels count too, and ratios within 10 % of each other are one.",
+    )
+    asked = st.multiselect(
+        "Ratios",
+        list(ratio_labels),
+        default=usual,
+        key="ratios",
+        bind="query-params",
+        placeholder="Pruning ratios: the usual ones",
+        label_visibility="collapsed",
+    )
+    ratios = [ratio_labels[label] for label in asked or usual]
+    shown, shown_cells = (rows[rows["ratio"].isin(ratios)] for rows in (models, table))
+    show_chart(
+        charts.alpha_boxes(shown, shown_cells, looks, near, frame.dark),
+        "alpha-boxes",
+        f"Boxes of alpha over seeds for {len(looks)} series at {len(ratios)} pruning ratios, with the verdict on top.",
+        distortion.interval_table(shown_cells, list(looks), WHAT[by]),
+        caption=f"**>** intensifies, **<** evens out, **?** undecided: where the {100 * confidence:g} % interval of "
+        "the mean (thin bar) lies against 1. Undecided does not mean no effect.",
+    )
+with right:
+    st.markdown(
+        "##### Accuracy beside alpha", help="Pruning helps both where accuracy is above and alpha below the line."
+    )
+    names = [found.series for found in ranges]
+    one = st.selectbox("Shown", names, key="shown", bind="query-params", label_visibility="collapsed")
+    show_chart(
+        charts.accuracy_beside_alpha(
+            table[table["series"] == one],
+            next(found for found in ranges if found.series == one),
+            looks[one],
+            near,
+            frame.dark,
+        ),
+        "accuracy-alpha",
+        f"Accuracy and alpha of {one} by pruning ratio; dense accuracy and alpha 1 lie on one line.",
+        table[table["series"] == one],
+        caption="Shaded: accuracy at dense level or better and alpha at most 1, by means over seeds.",
+    )
+chance = comparison.table_of(series, lambda experiment: load.gap_chance(frame.source, experiment))
+for caution in [
+    *distortion.cautions(shown_cells, shown, chance),
+    *comparison.other_protocols(series, frame.experiment),
+]:
+    st.caption(f":material/warning: {formats.plain(caution)}")
+
+# -- intervals --------------------------------------------------------------------------------------------------------
+st.markdown("##### Intervals and verdicts")
+st.dataframe(
+    distortion.styled_intervals(distortion.interval_table(shown_cells, list(looks), WHAT[by])),
+    hide_index=True,
+    column_config=distortion.interval_columns(confidence),
+    placeholder=formats.MISSING,
+    alt="Alpha with its interval and verdict, and accuracy, of each series at each ratio.",
+)
+st.caption(
+    "Alpha below 1 beside gaps as wide as before says that the gaps moved to other classes, not that they closed; "
+    "training anew from the first weights does that even without pruning."
+)
+
+# -- balances before and after ----------------------------------------------------------------------------------------
+st.markdown(
+    "##### Classes before and after pruning",
+    help="A point is a class of one network: how far its recall lies from the accuracy, as a share of the accuracy.",
+)
+panels = dict(list(looks.items())[:MOST_PANELS])
+points = comparison.table_of(
+    [by_name[name] for name in panels], lambda experiment: load.balances(frame.source, experiment, base)
+).merge(shown[["series", "run", "level", "ratio"]], on=["series", "run", "level"])
+points["text"] = distortion.point_texts(points, by_name, frame.source)
+slopes = pooled_slopes(points, ["series", "ratio"])
+show_chart(
+    charts.balance_matrix(points, slopes, panels, near, frame.dark),
+    "balances",
+    f"Normalised balance of every class before against after, for {len(panels)} series at {len(ratios)} ratios.",
+    slopes,
+    caption="Solid: slope α of all networks together, with r² and their mean accuracy. Dashed: no change. "
+    f"{distortion.panel_note(len(looks), MOST_PANELS)}",
+)
+
+# -- tests ------------------------------------------------------------------------------------------------------------
+st.markdown(
+    "##### Is the difference more than chance?",
+    help="p-values of t-tests, multiplied by the number of tests in their column (Bonferroni). Marked: below 0.05.",
+)
+left, right = st.columns([2, 3], gap="medium")
+with left:
+    distortion.show_tests(
+        between_ratios(shown),
+        "**Between ratios**: does alpha grow from one ratio to the next?",
+        "One-sided and paired by seed, as in the paper: each network is pruned to both ratios.",
+    )
+with right:
+    paired = by == "technique"
+    distortion.show_tests(
+        between_series(shown, paired),
+        f"**Between {distortion.PLURAL[by]}**: does alpha differ at the same ratio?",
+        distortion.PAIRED if paired else distortion.INDEPENDENT,
+    )
+st.caption("After Good et al. 2022, Recall Distortion in Neural Network Pruning and the Undecayed Pruning Algorithm.")

@@ -1,0 +1,246 @@
+"""Recall distortion in words and tables: where pruning stops helping, cautions, intervals, p-values."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from engine.analysis.verdicts import Cell, HelpfulRange
+from pages.shared import formats, load
+from pages.shared.charts.distortion import half
+from pages.shared.comparison import Series
+from pages.shared.load import Source
+
+PLURAL = {"technique": "techniques", "network": "networks", "dataset": "data sets"}
+PAIRED = "Two-sided and paired by seed, as in the paper: both cut the same dense network."
+INDEPENDENT = (
+    "Two-sided and independent (Welch): the dense networks differ, and so may their spread. The paper tested "
+    "one-sided, for it ranked its networks and data sets beforehand; we do not."
+)
+PAPER_RATIOS = (2, 4, 10, 20, 50)
+SIGNIFICANT = 0.05
+CHANCE = 0.01
+"""Gaps before pruning that chance makes more often than this are hardly gaps."""
+
+HEAT = "0, 114, 178"
+"""Colour of a small p-value and of a decided verdict, as red, green, blue."""
+
+
+def range_sentence(ranges: Sequence[HelpfulRange], series: Mapping[str, Series]) -> str:
+    """How far pruning keeps accuracy and widens no gap: the series for which that goes furthest; markdown."""
+    best = ranges[0]
+    one = series[best.series]
+    who = f"With {formats.plain(one.way)}, {formats.plain(one.subject)}"
+    if best.last is None:
+        none = f"{who} has no pruning ratio" if len(ranges) == 1 else f"None of the {len(ranges)} has a pruning ratio"
+        return f"**{none} that keeps the accuracy without widening the gaps between classes.**"
+    times, sparse = formats.number(best.last.ratio), formats.sparsity(best.last.sparsity)
+    text = (
+        f"**{who} can be made {times} times smaller ({sparse} sparse) without losing accuracy or widening the gaps "
+        "that were there between classes"
+    )
+    return f"{text}{_ending(best)}.**"
+
+
+def detail_sentences(ranges: Sequence[HelpfulRange], confidence: float) -> str:
+    """The numbers where that range ends and beyond it, how sure they are, and where other ranges end; markdown."""
+    best = ranges[0]
+    parts = [f"{_numbers(cell)}." for cell in (best.last, best.beyond) if cell is not None]
+    if best.last is not None:
+        parts.append(f"Mean of {formats.seeds(best.last.n_seeds)}; {_certainty(best, confidence)}")
+        if best.last.spread > 1:
+            parts.append(
+                f"All gaps together are {formats.number(best.last.spread)} times as wide as before all the same: they "
+                "moved to other classes."
+            )
+    ends = [f"{formats.plain(r.series)} to ratio {formats.number(r.last.ratio)}" for r in ranges[1:] if r.last]
+    none = [formats.plain(r.series) for r in ranges[1:] if r.last is None]
+    ends += [f"{' and '.join(none)} at no ratio"] if none and best.last is not None else []
+    parts += [f"Less far: {', '.join(ends)}."] if ends else []
+    return " ".join(parts)
+
+
+def cautions(cells: pd.DataFrame, models: pd.DataFrame, chance: pd.DataFrame) -> list[str]:
+    """What a reader of alpha should know before believing it."""
+    texts = []
+    fewest = int(cells["n_seeds"].min())
+    if fewest < 5:
+        few = "Some cells have" if fewest < cells["n_seeds"].max() else "Every cell has"
+        wide = "no interval is possible and nothing is decided" if fewest < 2 else "intervals are wide"
+        texts.append(f"{few} only {formats.seeds(fewest)}: {wide}.")
+    collapsed = int(cells["n_collapsed"].sum())
+    if collapsed:
+        of = f"{formats.count(collapsed)} of {formats.count(cells['n_models'].sum())} models put"
+        texts.append(f"{of} every example into one class; their alpha is large and says little.")
+    missing = models[models["alpha"].isna()]
+    for reason, rows in missing.groupby("reason"):
+        texts.append(f"{formats.count(len(rows))} models have no alpha: {reason}.")
+    noise = int((chance["chance"] > CHANCE).sum())
+    if noise:
+        texts.append(
+            f"In {formats.count(noise)} of {formats.count(len(chance))} runs the dense network's classes differ no "
+            "more than chance allows; alpha is mostly noise there."
+        )
+    return texts
+
+
+def default_ratios(cells: pd.DataFrame, most: int = 6) -> list[float]:
+    """All ratios if they are few; else, for each of the paper's, the nearest that most series have."""
+    n_series = cells.groupby("ratio")["series"].nunique()
+    ratios = n_series.index.to_numpy(float)
+    if len(ratios) <= most:
+        return list(ratios)
+    picked = set()
+    for wanted in PAPER_RATIOS:
+        away = np.abs(np.log(ratios / wanted))
+        picked.add(float(ratios[np.lexsort((away, -n_series.to_numpy(), away > 0.25))[0]]))
+    return sorted(picked)
+
+
+def interval_table(cells: pd.DataFrame, order: Sequence[str], what: str) -> pd.DataFrame:
+    """One row per series and ratio, series in their order; numbers stay numbers."""
+    place = {name: number for number, name in enumerate(order)}
+    rows = cells.assign(place=cells["series"].map(place)).sort_values(["place", "ratio"])
+    return pd.DataFrame(
+        {
+            what: rows["series"],
+            "Ratio": rows["ratio"],
+            "Sparsity": rows["sparsity"],
+            "Alpha": rows["alpha"],
+            "Alpha ±": (rows["high"] - rows["low"]) / 2,
+            "Verdict": rows["mark"] + " " + rows["verdict"],
+            "All gaps": rows["spread"],
+            "Accuracy": rows["accuracy"],
+            "Since dense": rows["change"],
+            "Change ±": (rows["change_high"] - rows["change_low"]) / 2,
+            "Seeds": rows["n_seeds"],
+        }
+    )
+
+
+def styled_intervals(table: pd.DataFrame) -> Styler:
+    """The table with our formats, and colour where a verdict is decided."""
+    written: dict[str, Callable[[float], str]] = {
+        "Ratio": formats.number,
+        "Sparsity": formats.sparsity,
+        "Alpha": formats.number,
+        "Alpha ±": lambda value: formats.number(value, 2),
+        "All gaps": lambda value: formats.MISSING if pd.isna(value) else f"{value:.2f} ×",
+        "Accuracy": formats.percent,
+        "Since dense": formats.points,
+        "Change ±": lambda value: formats.points(value, sign=False),
+    }
+    return table.style.format(written).map(
+        lambda text: "" if text.startswith("?") else f"background-color: rgba({HEAT}, 0.25)", subset=["Verdict"]
+    )
+
+
+def interval_columns(confidence: float) -> dict[str, Any]:
+    """How the table's columns are shown."""
+    column = st.column_config.Column
+    half_of = f"Half of the {100 * confidence:g} % t-interval over seeds."
+    return {
+        "Ratio": column(help="Weights before / after pruning."),
+        "Alpha": column(help="Mean over seeds. 1: gaps as before; above: wider; below: narrower or elsewhere."),
+        "Alpha ±": column("±", help=half_of),
+        "Verdict": column(help="Intensifies or evens out if the interval of alpha excludes 1, else undecided."),
+        "All gaps": column(help="How wide all gaps together are against before, whichever classes they fall on."),
+        "Since dense": column(help="Accuracy, pruned minus dense, seed by seed."),
+        "Change ±": column("±", help=half_of),
+        "Seeds": column(width="small"),
+    }
+
+
+def show_tests(tests: pd.DataFrame, title: str, text: str) -> None:
+    """A table of p-values, a row per pair and a column per family, with what was tested and how."""
+    st.markdown(title)
+    made = tests[tests["p"].notna()]
+    if made.empty:
+        why = next(iter(tests["reason"]), "there is nothing to compare with")
+        st.info(f"**No test can be made**: {why}.", icon=":material/info:")
+        return
+    family = "ratio" if "ratio" in tests else "series"
+    st.dataframe(styled_p(p_table(tests, family)), alt=title, placeholder=formats.MISSING)
+    most, least = int(made["n_first"].max()), int(made["n_first"].min())
+    n = formats.seeds(most) if most == least else f"{least} to {formats.seeds(most)}"
+    st.caption(f"{text} {n}; {_family_sizes(made)} in a column.")
+
+
+def p_table(tests: pd.DataFrame, family: str) -> pd.DataFrame:
+    """Corrected p-values: a row per pair, first against second; a column per family (`ratio` or `series`)."""
+
+    def name(value: object) -> str:
+        return formats.number(value) if isinstance(value, float) else str(value)
+
+    pairs = [f"{name(a)} vs {name(b)}" for a, b in zip(tests["first"], tests["second"], strict=True)]
+    families = tests[family].map(name)
+    table = tests.assign(pair=pairs, family=families)
+    order = table if family == "ratio" else table.sort_values(["first", "second"])
+    wide = table.pivot(index="pair", columns="family", values="p_corrected").rename_axis(index=None, columns=None)
+    return wide.loc[list(dict.fromkeys(order["pair"])), list(dict.fromkeys(families))]
+
+
+def styled_p(table: pd.DataFrame) -> Styler:
+    """The table with small p-values marked."""
+    return table.style.format(formats.p_value).map(
+        lambda p: f"background-color: rgba({HEAT}, 0.3)" if p < SIGNIFICANT else ""
+    )
+
+
+def point_texts(points: pd.DataFrame, series: Mapping[str, Series], source: Source) -> list[str]:
+    """What hover says of each class of each model."""
+    names: dict[tuple[str, int], str] = {}
+    for label, one in series.items():
+        facts = load.class_facts(source, one.experiment.dataset, one.experiment.split)
+        names |= {(label, int(c)): formats.chart_text(n) for c, n in zip(facts["class"], facts["name"], strict=True)}
+    columns = [points[name] for name in ("series", "class", "seed", "n", "before", "after", "class_ratio")]
+    return [
+        f"<b>class {names.get((label, int(number)), number)}</b>, seed {seed}, n {formats.count(n)}"
+        f"<br>before {formats.percent(before)}, after {formats.percent(after)}<br>ratio {formats.number(ratio)}"
+        for label, number, seed, n, before, after, ratio in zip(*columns, strict=True)
+    ]
+
+
+def panel_note(n_series: int, most: int) -> str:
+    """That only the first series are drawn, where that is so."""
+    return f"The first {most} of {n_series}; switch others off on the left to see them." if n_series > most else ""
+
+
+def _family_sizes(made: pd.DataFrame) -> str:
+    sizes = sorted(set(made["n_tests"]))
+    return f"{sizes[-1]} tests" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} tests"
+
+
+def _ending(best: HelpfulRange) -> str:
+    if best.beyond is None:
+        return ", the furthest that was tried"
+    lost = {
+        (False, False): "it loses accuracy and the gaps widen",
+        (False, True): "it loses accuracy",
+        (True, False): "the gaps widen",
+    }
+    return f"; beyond that {lost[best.beyond.keeps_accuracy, best.beyond.keeps_balance]}"
+
+
+def _numbers(cell: Cell) -> str:
+    """A cell in a few words: "At ratio 10: accuracy +0.3 pt ± 0.4, alpha 0.97 ± 0.08, undecided"."""
+    change = f"{formats.points(cell.change)} {formats.plus_minus(cell.change_low, cell.change_high)}".strip()
+    alpha = f"{formats.number(cell.alpha)}{half(cell.low, cell.high)}"
+    return f"At ratio {formats.number(cell.ratio)}: accuracy {change}, alpha {alpha}, {cell.verdict}"
+
+
+def _certainty(best: HelpfulRange, confidence: float) -> str:
+    n, sure = len(best.cells), best.n_sure
+    level = formats.percent(confidence, 1 if confidence > 0.99 else 0)
+    if best.last is not None and best.last.n_seeds < 2:
+        return "one seed gives no interval."
+    if n == 1:
+        doubt = f"both {level} intervals lie" if sure else f"not both {level} intervals lie"
+        return f"{doubt} on the good side there."
+    share = "all" if sure == n else str(sure or "none")
+    start = f"from {formats.number(best.cells[0].ratio)} to {formats.number(best.cells[-1].ratio)}"
+    verb = "" if sure == n else "do "
+    return f"at {share} of the {n} ratios {start} {verb}both {level} intervals lie on the good side."
