@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from engine.analysis.layout import layout
 from engine.analysis.population import Population, quartile
-from engine.analysis.terms import PAPER, layout
+from engine.analysis.terms import PAPER
 
 N_ROWS = 949_298
 N_SEEDS, N_LEVELS = 4, 20

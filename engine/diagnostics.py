@@ -30,13 +30,14 @@ Row = dict[str, Any]
 class Effort:
     """How much is spent on one group: members whose loss and gradient are taken, members whose Hessian is, and Lanczos.
 
-    The default costs less than a quarter of a training epoch for LeNet and ten groups.
+    The default costs less than a quarter of a training epoch for LeNet and ten groups. A residual of 5 % leaves the
+    eigenvalue itself within about 0.3 %; what the sample leaves open is much more.
     """
 
     members: int = 150
-    hessian_members: int = 30
-    products: int = 8
-    tolerance: float = 0.01
+    hessian_members: int = 40
+    products: int = 6
+    tolerance: float = 0.05
 
 
 DEFAULT = Effort()

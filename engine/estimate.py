@@ -93,7 +93,8 @@ def estimate(specs: Sequence[RunSpec], root: Path, device: str, workers: int) ->
         for (network, _), alike in by_network.items():
             rate = machine.rate(alike[0], dataset)
             how = "measured" if rate.is_measured else "by its operations"
-            yield f"{name}, {network}: {rate.training:,.3g} images a second in training, {how}."
+            speed = f"{rate.training:,.{0 if rate.training > 10 else 1}f}"
+            yield f"{name}, {network}: {speed} images a second in training, {how}."
             total += sum(_seconds_of(spec, dataset, rate) for spec in alike)
             n_known += len(alike)
     if n_known:

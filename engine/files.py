@@ -44,8 +44,8 @@ def write_file(path: Path, content: bytes, replace: bool = True) -> str:
     return file_digest(content)
 
 
-def commit_folder(finished: Path, final: Path) -> bool:
-    """Whether this folder became the final one; where one is there already, the first stays and this one goes."""
+def move_whole(finished: Path, final: Path) -> bool:
+    """Whether this became the final file or folder; a folder that is there already stays, and this one goes."""
     try:
         make_folder(final.parent)
         os.rename(finished, final)

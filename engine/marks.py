@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -61,7 +62,7 @@ def _folder(study: Study, examples: str) -> Path:
     return study.path / FOLDER / examples
 
 
-def _read(path: Path) -> dict[str, object] | None:
+def _read(path: Path) -> dict[str, Any] | None:
     try:
         values = json.loads(path.read_bytes())
         if values["schema"] != SCHEMA or values["mark"] not in (None, *MARKS):

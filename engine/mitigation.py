@@ -102,6 +102,6 @@ def mitigation_words(spec: RunSpec) -> str:
     return ", ".join(word for word in words if word not in ("", "by "))
 
 
-def arm(words: str) -> str:
+def arm_of(words: str) -> str:
     """The arm that `mitigation_words` begin with."""
     return words.partition(",")[0]

@@ -12,7 +12,7 @@ from engine.datasets import Request, check_request
 from engine.naming import nearest
 from engine.networks import NETWORKS, input_size
 from engine.records import PruneScopeError, RunSpec
-from engine.specs import MITIGATIONS, TABLES, checked
+from engine.specs import TABLES, checked
 from engine.techniques import TECHNIQUES
 
 FOLDER = Path(__file__).with_name("presets")
@@ -28,10 +28,6 @@ AXES = {
 """Lists of a grid, the slowest first, and the setting that each runs over."""
 
 NEEDED = ("datasets", "networks", "techniques", "seeds")
-NAMES: Mapping[str, tuple[str, ...]] = {
-    **{name: tuple(table) for name, table in TABLES.items()},
-    "mitigation": MITIGATIONS,
-}
 PROTOCOL = tuple(f.name for f in fields(RunSpec) if f.name not in AXES.values())
 _ANY_SIDE = 1_000_000
 
@@ -161,14 +157,14 @@ class _Section:
 
     def _axis(self, axis: str, values: Any) -> list[Any]:
         setting = AXES[axis]
-        allowed = f"; allowed: {', '.join(NAMES[setting])}" if setting in NAMES else ""
+        allowed = f"; allowed: {', '.join(TABLES[setting])}" if setting in TABLES else ""
         if not isinstance(values, list) or not values:
             seen = "missing" if values is None else repr(values)
             raise self.error(f"{axis} is {seen}; it should be a list with a value or more{allowed}.", axis)
         for value in values:
             self._read(axis, setting, value)
-            if setting in NAMES and value not in NAMES[setting]:
-                raise self.error(str(nearest(value, NAMES[setting], setting)), axis, value)
+            if setting in TABLES and value not in TABLES[setting]:
+                raise self.error(str(nearest(value, TABLES[setting], setting)), axis, value)
         return values
 
     def _read(self, key: str, setting: str, value: Any) -> Any:

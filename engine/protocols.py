@@ -23,7 +23,7 @@ _SILENT = frozenset(("diagnose", "keep_scores", "keep_checkpoints"))
 
 def protocol(spec: RunSpec) -> str:
     """Words that are equal for two runs exactly when their protocols are; `mitigation_words` says the mitigation."""
-    parts = [_schedule(spec), f"{spec.epochs} epochs"]
+    parts = [_schedule(spec), *([f"{spec.epochs} epochs"] if spec.epochs else ())]
     if spec.epochs_after and spec.epochs_after != spec.epochs:
         parts.append(f"{spec.epochs_after} after pruning")
     if spec.crop:
@@ -40,6 +40,8 @@ def protocol(spec: RunSpec) -> str:
 
 
 def _schedule(spec: RunSpec) -> str:
+    if spec.schedule == "imported":
+        return "imported"
     if spec.schedule == "iterative":
         return f"{spec.levels} levels of {spec.share:.0%}"
     at = ", ".join(f"{100 * value:.4g}" for value in spec.sparsities)

@@ -121,7 +121,9 @@ def _check_grouping(spec: RunSpec, name: str) -> None:
 
 
 def command_line(spec: RunSpec) -> str:
-    """The command that computes this run."""
+    """The command that computes this run, or that brought it."""
+    if spec.schedule == "imported":
+        return "python -m engine import FILE --study STUDY"
     words = ["python -m engine run"]
     for name, value in settings(spec).items():
         flag = name.replace("_", "-")

@@ -16,9 +16,9 @@ import pyarrow as pa
 from engine import catalog
 from engine.files import (
     BLANK,
-    commit_folder,
     file_digest,
     is_whole,
+    move_whole,
     remove_folder,
     sealed,
     temporary_beside,
@@ -218,7 +218,7 @@ class Study:
                 "sha256": BLANK.decode(),
             }
             write_file(aside / SPEC, sealed(json.dumps(values, indent=1).encode()))
-            return commit_folder(aside, self.path / "runs" / key)
+            return move_whole(aside, self.path / "runs" / key)
         except BaseException:
             remove_folder(aside)
             raise

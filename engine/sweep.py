@@ -11,7 +11,7 @@ from engine.pool import Event, Lost, Pool
 from engine.preset import Preset
 from engine.records import Progress, PruneScopeError, RunSpec
 from engine.store import Study, examples_name
-from engine.worker import Place, Result, failure_file, note_failure
+from engine.worker import Place, Result, note_failure
 
 MOST_LOSSES = 3
 """How often a run may take its process down before it counts as failed."""

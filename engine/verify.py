@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine import catalog
-from engine.files import commit_folder, make_folder, remove_folder, whole_tensors, write_file
+from engine.files import move_whole, remove_folder, whole_tensors, write_file
 from engine.outcomes import decode, offset_type
 from engine.records import PruneScopeError
 from engine.store import SPEC, RunRecord, Study, examples_name
@@ -65,20 +65,19 @@ def verify_study(study: Study) -> list[Fault]:
 
 
 def set_aside(study: Study, fault: Fault) -> str:
-    """What was done about it, in words: runs and examples go to `broken` with the reason, what can be made anew goes."""
+    """What was done about it, in words: runs and examples go to `broken` with the reason; the rest can be made anew."""
     kind, _, name = fault.name.partition("/")
     if kind == "runs":
         target = _new_folder(study, name)
-        commit_folder(study.path / "runs" / name, target)
+        move_whole(study.path / "runs" / name, target)
         return _note(study, target, fault)
     if kind == "examples":
         files = [path for end in ("", ".classes") if (path := study.path / f"{fault.name}{end}.parquet").exists()]
         if not files:
             return "the next sweep makes it"
         target = _new_folder(study, name)
-        make_folder(target)
         for path in files:
-            path.replace(target / path.name)
+            move_whole(path, target / path.name)
         return _note(study, target, fault)
     if kind in ("dense", "work"):
         (study.path / fault.name).unlink(missing_ok=True)

@@ -8,8 +8,9 @@ from engine.analysis.ttests import between_ratios, between_series
 from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
 from pages.shared import comparison, distortion, formats, load
 from pages.shared.charts import distortion as charts
+from pages.shared.charts.balances import balance_matrix
 from pages.shared.frame import open_page
-from pages.shared.show import answer, show_chart
+from pages.shared.show import answer, beside, show_chart
 
 MOST_PANELS = 7
 COMPARE = {"Techniques": "technique", "Networks": "network", "Data sets": "dataset"}
@@ -89,11 +90,11 @@ with said:
     answer(distortion.range_sentence(ranges, by_name))
     st.markdown(distortion.detail_sentences(ranges, confidence))
 
-ratio_labels = {formats.number(ratio): ratio for ratio in sorted(table["ratio"].unique())}
-usual = [formats.number(ratio) for ratio in distortion.default_ratios(table)]
+ratio_names = distortion.ratio_names(table["ratio"].unique())
+usual = [ratio_names[ratio] for ratio in distortion.default_ratios(table)]
 looks = {one.label: charts.Look(formats.chart_text(one.label), one.colour, one.symbol) for one in series}
 
-left, right = st.columns([3, 2], gap="medium")
+left, right = beside("alpha", [3, 2])
 with left:
     st.markdown(
         "##### Alpha by ratio",
@@ -103,14 +104,14 @@ with left:
     )
     asked = st.multiselect(
         "Ratios",
-        list(ratio_labels),
+        list(ratio_names.values()),
         default=usual,
         key="ratios",
         bind="query-params",
         placeholder="Pruning ratios: the usual ones",
         label_visibility="collapsed",
     )
-    ratios = [ratio_labels[label] for label in asked or usual]
+    ratios = [ratio for ratio, name in ratio_names.items() if name in (asked or usual)]
     shown, shown_cells = (rows[rows["ratio"].isin(ratios)] for rows in (models, table))
     show_chart(
         charts.alpha_boxes(shown, shown_cells, looks, near, frame.dark),
@@ -157,7 +158,7 @@ st.dataframe(
 )
 st.caption(
     "Alpha below 1 beside gaps as wide as before says that the gaps moved to other classes, not that they closed; "
-    "training anew from the first weights does that even without pruning."
+    "training anew from the first weights can do that by itself."
 )
 
 # -- balances before and after ----------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ points = comparison.table_of(
 points["text"] = distortion.point_texts(points, by_name, frame.source)
 slopes = pooled_slopes(points, ["series", "ratio"])
 show_chart(
-    charts.balance_matrix(points, slopes, panels, near, frame.dark),
+    balance_matrix(points, slopes, panels, near, frame.dark),
     "balances",
     f"Normalised balance of every class before against after, for {len(panels)} series at {len(ratios)} ratios.",
     slopes,
@@ -185,10 +186,11 @@ st.markdown(
     "##### Is the difference more than chance?",
     help="p-values of t-tests, multiplied by the number of tests in their column (Bonferroni). Marked: below 0.05.",
 )
-left, right = st.columns([2, 3], gap="medium")
+left, right = beside("tests", [2, 3])
 with left:
     distortion.show_tests(
         between_ratios(shown),
+        ratio_names,
         "**Between ratios**: does alpha grow from one ratio to the next?",
         "One-sided and paired by seed, as in the paper: each network is pruned to both ratios.",
     )
@@ -196,6 +198,7 @@ with right:
     paired = by == "technique"
     distortion.show_tests(
         between_series(shown, paired),
+        ratio_names,
         f"**Between {distortion.PLURAL[by]}**: does alpha differ at the same ratio?",
         distortion.PAIRED if paired else distortion.INDEPENDENT,
     )

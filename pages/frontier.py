@@ -14,7 +14,7 @@ from pages.shared.frame import open_page
 from pages.shared.show import show_chart
 from pages.shared.wording import choice_sentence, no_choice, stakeholder_sentence
 
-WEIGHTS = [f"{10 ** (step / 10):.3g}" for step in range(-20, 31)]
+WEIGHTS = [records.weight_text(10 ** (step / 10)) for step in range(-20, 31)]
 
 frame = open_page("pages/frontier.py")
 points = frame.keep(load.operating(frame.source, frame.experiment))

@@ -12,12 +12,10 @@ from pages.shared.charts import writers as charts
 from pages.shared.frame import open_page
 from pages.shared.gallery import show_member
 from pages.shared.member_controls import Shown, choose_members, choose_network, known
-from pages.shared.show import show_chart
+from pages.shared.show import answer, beside, show_chart
 
 LOSS = 0.05
 HARDEST = 10
-# Charts stand below each other where the window is too narrow for two.
-WRAP = "<style>[class*='st-key-writers-'] .stColumn {min-width: 21rem}</style>"
 
 
 def choose_point(key: str) -> None:
@@ -75,31 +73,33 @@ def show_hardest(ranked: pd.DataFrame, shown: Shown, chosen: str | None) -> None
 
 frame = open_page("pages/writers.py")
 what = known(frame)
-answer = st.container()
+above = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     compared = choose_network(frame)
 with st.container(horizontal=True, vertical_alignment="bottom"):
     shown = choose_members(what, compared, frame.dark)
 table, of, moment = shown.table, shown.of, compared.moment
 member, attribute = shown.grouping, shown.attribute
+label = members.attribute_label(attribute or "an attribute")
 
 # -- the answer -------------------------------------------------------------------------------------------------------
 ranked = hit_hardest(table, len(table))
+names = [str(name) for name in ranked[member]]
 worst_series = str(ranked[shown.series].iloc[0]) if shown.series and len(ranked) else ""
-answer.markdown(members.loss_sentence(member_facts(table, loss=LOSS), moment, of, worst_series))
-changes = pd.DataFrame()
-if attribute:
-    changes = slope_change(table, attribute, shown.series if len(shown.palette) > 1 else None)
-    rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
-    answer.markdown(members.slope_sentence(rows, attribute, members.round_step(table[attribute]), shown.series or ""))
-for caution in members.cautions(compared.moment, compared.n_missing, compared.working):
-    answer.caption(f":material/warning: {caution}")
+with above:
+    facts = member_facts(table, loss=LOSS)
+    answer(members.loss_sentence(facts, next(iter(names), ""), moment, of, worst_series))
+    if attribute:
+        changes = slope_change(table, attribute, shown.series if len(shown.palette) > 1 else None)
+        rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
+        st.markdown(members.slope_sentence(rows, attribute, members.round_step(table[attribute]), shown.series or ""))
+    for caution in members.cautions(moment, compared.n_missing, compared.working, compared.gain):
+        st.caption(f":material/warning: {caution}")
 
 # -- who is looked at closely: asked first, because the charts mark them -----------------------------------------------
 upper, lower = st.container(), st.container()
 with lower:
     st.markdown(f"##### One {formats.plain(of.member)}, before and after")
-    names = [str(name) for name in ranked[member]]
     asked = st.selectbox(
         f"Look at one {formats.plain(of.member)}",
         names,
@@ -119,7 +119,7 @@ look = charts.Look(
     series=shown.series,
     colour=shown.colour,
     attribute=attribute,
-    attribute_label=formats.chart_text(members.attribute_label(attribute or "")),
+    attribute_label=formats.chart_text(label),
     colour_label=formats.chart_text(members.attribute_label(shown.colour)),
     chosen=chosen,
     small=members.SMALL,
@@ -127,9 +127,8 @@ look = charts.Look(
 )
 
 # -- before against after, change against the attribute ----------------------------------------------------------------
-with upper.container(key="writers-charts"):
-    st.html(WRAP)
-    left, right = st.columns(2, gap="medium")
+with upper:
+    left, right = beside("members", [1, 1])
     with left:
         st.markdown("##### Before against after")
         show_chart(
@@ -141,7 +140,6 @@ with upper.container(key="writers-charts"):
             caption=members.scatter_caution(table, of, shown.n_left_out),
         )
     with right:
-        label = members.attribute_label(attribute or "")
         st.markdown(f"##### Change against {formats.plain(label)}")
         if attribute:
             show_chart(
@@ -151,15 +149,17 @@ with upper.container(key="writers-charts"):
                 table,
                 selects=partial(choose_point, "writers-change"),
                 caption="Lines with 95 % bands. A line is not a cause: "
-                f"{formats.plain(of.members)} who differ in {formats.plain(label)} differ in other ways too.",
+                f"{formats.plain(of.members)} that differ in {formats.plain(label)} differ in other ways too.",
             )
         else:
-            st.info("**No attribute is known.** The examples have no column of numbers such as tilt.")
+            st.info(
+                "**No attribute is known.** The examples have no column of numbers, such as tilt, to explain it by."
+            )
 
 # -- Table 1 of this study, the attribute's spread ---------------------------------------------------------------------
-with upper.container(key="writers-lines"):
+with upper:
     if attribute:
-        left, right = st.columns(2, gap="medium")
+        left, right = beside("lines", [1, 1])
         with left:
             paper = (what.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
             show_table_one(changes, shown, paper)

@@ -19,7 +19,7 @@ LAYERS = (
     {"networks", "modules", "masks", "schedules", "readers", "outcomes", "protocols", "tables", "files", "root"},
     {"grouping", "mitigation"},
     {"techniques", "unfairness", "attributes", "analysis", "randomness"},
-    {"images", "naming"},
+    {"images", "naming", "owners"},
     {"records"},
 )
 """From the command line down; a module may import what stands in its own layer or below."""

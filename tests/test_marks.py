@@ -45,7 +45,11 @@ def test_marks_of_many_people_at_once_are_all_kept(study: Study) -> None:
 def test_a_torn_or_foreign_file_is_left_out(study: Study) -> None:
     write_mark(study, "digits", 1, "hard")
     folder = study.path / "marks" / "digits"
-    for name, content in {"2.json": "{", "3.json": "[]", "4.json": '{"schema": 1, "example": 4, "mark": "<b>"}'}.items():
+    for name, content in {
+        "2.json": "{",
+        "3.json": "[]",
+        "4.json": '{"schema": 1, "example": 4, "mark": "<b>"}',
+    }.items():
         (folder / name).write_text(content)
     assert read_marks(study, "digits")["example"].tolist() == [1]
 

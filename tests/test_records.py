@@ -4,8 +4,18 @@ from dataclasses import fields, replace
 
 import pytest
 
+from engine.mitigation import MITIGATIONS, arm_of, mitigation_words
 from engine.protocols import protocol
-from engine.records import AFTER_DENSE, IDENTITY, PruneScopeError, RunSpec, settings, spec_from_settings
+from engine.records import (
+    AFTER_DENSE,
+    IDENTITY,
+    MITIGATED_DENSE,
+    MITIGATION_SETTINGS,
+    PruneScopeError,
+    RunSpec,
+    settings,
+    spec_from_settings,
+)
 from engine.specs import checked
 
 SPEC = RunSpec("digits", "lenet", "l1_structured")
@@ -34,15 +44,39 @@ def test_a_setting_at_its_default_does_not_change_the_key() -> None:
 def test_every_setting_changes_the_key_and_the_right_ones_the_dense_key(name: str) -> None:
     changed = replace(SPEC, **{name: another(getattr(SPEC, name))})
     assert changed.key != SPEC.key
-    assert (changed.dense_key == SPEC.dense_key) == (name in AFTER_DENSE)
+    assert (changed.dense_key == SPEC.dense_key) == (name in (*AFTER_DENSE, "mitigation", *MITIGATION_SETTINGS))
     assert spec_from_settings(settings(changed)) == changed
 
 
-@pytest.mark.parametrize("name", sorted({f.name for f in fields(RunSpec)} - set(IDENTITY)))
+def test_arms_share_the_plain_or_the_mitigated_dense_network() -> None:
+    keys = {arm: replace(SPEC, mitigation=arm).dense_key for arm in MITIGATIONS}
+    assert keys["none"] == keys["after"] == SPEC.dense_key
+    assert keys["before"] == keys["both"] != SPEC.dense_key
+    assert {arm for arm, row in MITIGATIONS.items() if row.dense} == set(MITIGATED_DENSE)
+
+
+@pytest.mark.parametrize("name", MITIGATION_SETTINGS)
+def test_mitigation_settings_change_the_mitigated_dense_network_only(name: str) -> None:
+    for arm in MITIGATIONS:
+        base = replace(SPEC, mitigation=arm)
+        changed = replace(base, **{name: another(getattr(base, name))})
+        assert (changed.dense_key == base.dense_key) == (not MITIGATIONS[arm].dense)
+        assert (mitigation_words(changed) == mitigation_words(base)) == (arm == "none")
+
+
+def test_mitigation_words_are_the_arm_and_what_is_not_usual() -> None:
+    after = replace(SPEC, mitigation="after")
+    assert mitigation_words(SPEC) == "none" and mitigation_words(after) == "after"
+    other = replace(after, constraint="drop", mitigated_group="series", dual_step=0.5)
+    assert mitigation_words(other) == "after, drop, by series, dual step 0.5"
+    assert arm_of(mitigation_words(other)) == arm_of("after") == "after"
+
+
+@pytest.mark.parametrize("name", sorted({f.name for f in fields(RunSpec)} - {*IDENTITY, *MITIGATION_SETTINGS}))
 def test_unlike_protocols_have_unlike_words(name: str) -> None:
     base = replace(SPEC, schedule="gradual", sparsities=(0.5,)) if "step" in name or name == "sparsities" else SPEC
     same = protocol(replace(base, **{name: another(getattr(base, name))})) == protocol(base)
-    assert same == (name in ("keep_scores", "keep_checkpoints"))
+    assert same == (name in ("diagnose", "keep_scores", "keep_checkpoints"))
 
 
 @pytest.mark.parametrize(
@@ -64,6 +98,13 @@ def test_unlike_protocols_have_unlike_words(name: str) -> None:
         ({"schedule": "gradual", "sparsities": (0.5,), "end_step": 10}, "above begin_step"),
         ({"target": "../../etc"}, "is not allowed"),
         ({"mitigation": "magic"}, "There is no mitigation 'magic'"),
+        ({"mitigation": "after", "constraint": "lost"}, "did you mean 'loss'"),
+        ({"dual_step": 0.5}, "dual_step has no meaning for the mitigation 'none'"),
+        ({"mitigation": "after", "dual_step": -1.0}, "dual_step is -1.0; allowed is 0 or more"),
+        ({"mitigation": "after", "tolerance": 0.1}, "tolerance has no meaning for the constraint 'loss'"),
+        ({"mitigation": "both", "constraint": "drop"}, "its mitigation is 'after', not 'both'"),
+        ({"mitigation": "after", "mitigated_group": "series"}, "There is no grouping of digits 'series'"),
+        ({"diagnose": ("clas",)}, "did you mean 'class'"),
     ],
 )
 def test_a_wrong_setting_is_named_with_what_is_allowed(change: dict, message: str) -> None:

@@ -86,8 +86,8 @@ def _resampled(contenders: _Contenders, draws: Floats) -> tuple[Floats, Floats]:
     for n in np.unique(contenders.n_seeds):
         these = np.flatnonzero(contenders.n_seeds == n)
         rows = contenders.starts[these] + np.arange(n)[:, None]
-        drawn = (draws[:n] * n).astype(int)
-        shares = np.stack([(drawn == k).sum(axis=0) for k in range(n)], axis=1) / n
+        drawn = (draws[:n] * n).astype(int) + n * np.arange(draws.shape[1])
+        shares = np.bincount(drawn.ravel(), minlength=n * draws.shape[1]).reshape(-1, n) / n
         values[:, these] = shares @ contenders.values[rows]
         accuracy[:, these] = shares @ contenders.accuracy[rows]
     return values, accuracy

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from engine.analysis.terms import FACTORS, Layout, factor_values
+from engine.analysis.layout import Layout
+from engine.analysis.residuals import Residuals
+from engine.analysis.terms import FACTORS, factor_values
 
 Floats = NDArray[np.float64]
 
@@ -17,6 +19,9 @@ HIGH_CONDITION = 1000.0
 
 HIGH_INFLATION = 5.0
 OUTSIDE = 0.01
+PERFECT = 1e-9
+"""Spread of the residuals below which they are rounding."""
+
 CLASS_FACTS = ("imbalance", "entropy")
 SETUP = ("split", "mitigation", "schedule", "protocol")
 
@@ -29,13 +34,12 @@ def size_cautions(n_rows: int, n_columns: int, n_runs: int) -> list[str]:
             f"{n_rows:,} rows for {n_columns} coefficients: with fewer than {ROWS_PER_COLUMN} rows each, single "
             "coefficients are hardly known."
         )
-    if n_runs < max(FEW_CLUSTERS, n_columns):
-        runs = "1 run" if n_runs == 1 else f"{n_runs:,} runs"
+    if 1 < n_runs < max(FEW_CLUSTERS, n_columns):
         found.append(
-            f"The errors by run rest on {runs} for {n_columns} coefficients: some are far too small, as if a run that "
-            "stands alone were the whole truth."
+            f"The errors by run rest on {n_runs:,} runs for {n_columns} coefficients: some are far too small, as if a "
+            "run that stands alone were the whole truth."
             if n_runs < n_columns
-            else f"The errors by run rest on {runs}; with fewer than {FEW_CLUSTERS} they tend to be too small."
+            else f"The errors by run rest on {n_runs} runs; with fewer than {FEW_CLUSTERS} they tend to be too small."
         )
     return found
 
@@ -58,17 +62,19 @@ def confounding_cautions(layout: Layout, table: pd.DataFrame, inverse: Floats) -
 
     `inverse` is that of X'X; a fact's inflation is its diagonal times the fact's sum of squares about the mean.
     """
-    found = []
+    explained = []
     for fact in CLASS_FACTS:
         own = [place for place, column in enumerate(layout.columns) if fact in layout.parts[column.part]]
         if len(own) == 1:
             values = factor_values(table, fact)
             inflation = float(inverse[own[0], own[0]] * np.square(values - values.mean()).sum())
             if inflation > HIGH_INFLATION:
-                found.append(
-                    f"The other terms explain {1 - 1 / inflation:.0%} of {fact}: what is due to it can hardly be told "
-                    "from what is due to them."
-                )
+                explained.append(f"{100 - 100 / inflation:.0f} % of {fact}")
+    found = []
+    if explained:
+        found.append(
+            f"The other terms explain {' and '.join(explained)}: what is due to which can hardly be told apart."
+        )
     used = [key for key, factor in FACTORS.items() if factor.is_category and key in layout.factors]
     for first, second in combinations(used, 2):
         n_all = table[first].nunique() * table[second].nunique()
@@ -82,17 +88,23 @@ def confounding_cautions(layout: Layout, table: pd.DataFrame, inverse: Floats) -
 
 
 def setup_cautions(layout: Layout, table: pd.DataFrame) -> list[str]:
-    """What varies between runs without a term."""
-    varies = [key for key in SETUP if key in table and key not in layout.factors and table[key].nunique() > 1]
+    """What varies between runs without a term, and is not settled by a category that has one."""
+    used = [key for key, factor in FACTORS.items() if factor.is_category and key in layout.factors]
+    free = [key for key in SETUP if key in table and key not in layout.factors and table[key].nunique() > 1]
+    varies = [
+        key for key in free if not any(len(table[[by, key]].drop_duplicates()) == table[by].nunique() for by in used)
+    ]
     return [
         f"The runs differ in {FACTORS[key].label} ({table[key].nunique()} of them) and no term accounts for it."
         for key in varies
     ]
 
 
-def shape_cautions(condition: float, n_outside: int, n_rows: int) -> list[str]:
+def shape_cautions(condition: float, residuals: Residuals, n_rows: int) -> list[str]:
     """What nearly equal columns, or fitted values that cannot be, say about the model."""
-    found = []
+    found, n_outside = [], residuals.n_outside
+    if residuals.spread < PERFECT:
+        found.append("The fit leaves nothing over: the terms repeat the accuracy itself, and the errors mean nothing.")
     if condition > HIGH_CONDITION:
         found.append(
             f"The condition number is {condition:,.0f}: some terms nearly repeat others and trade off against each "
@@ -100,6 +112,6 @@ def shape_cautions(condition: float, n_outside: int, n_rows: int) -> list[str]:
         )
     if n_outside > OUTSIDE * n_rows:
         found.append(
-            f"{n_outside / n_rows:.1%} of the fitted accuracies lie below 0 or above 1; the logit keeps within."
+            f"{100 * n_outside / n_rows:.1f} % of the fitted accuracies lie below 0 or above 1; the logit keeps within."
         )
     return found

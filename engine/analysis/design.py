@@ -76,10 +76,10 @@ class Design:
 
     def spreads(self) -> Floats:
         """Standard deviation of each column."""
-        centre, squares = self.mean_row(), np.zeros(len(self.names))
+        squares = np.zeros(len(self.names))
         for rows, on in self.blocks():
-            squares += np.square(self.numeric[rows] @ on - centre).sum(axis=0)
-        return np.sqrt(squares / len(self.numeric))
+            squares += np.square(self.numeric[rows]).sum(axis=0) @ on
+        return np.sqrt(np.maximum(squares / len(self.numeric) - np.square(self.mean_row()), 0))
 
 
 def dense_design(names: Sequence[str], matrix: Floats) -> Design:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from engine.analysis.design import Design, in_one_thread
-from engine.analysis.fits import OLS, Fit
-from engine.analysis.terms import Layout
+from engine.analysis.fits import Fit
+from engine.analysis.layout import Layout
+from engine.analysis.models import OLS
 
 Floats = NDArray[np.float64]
 

@@ -72,6 +72,15 @@ def divergence(dense: Ints, compressed: Ints, n_classes: int) -> Divergence:
     return Divergence(n_models, taxicab, 2 * taxicab / (2 * n_models + taxicab), modal, tied)
 
 
+def turned(labels: Ints, dense: Ints, compressed: Ints, found: Divergence, n_classes: int) -> tuple[int, int]:
+    """How many modal exemplars lose the true label as their most frequent one, and how many gain it."""
+    at = np.flatnonzero(found.modal)
+    before, after = (votes(said[:, at], n_classes) for said in (dense, compressed))
+    rows = np.arange(len(at))
+    was, now = (count[rows, labels[at]] == count.max(axis=1, initial=1) for count in (before, after))
+    return int((was & ~now).sum()), int((now & ~was).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Cut:
     """The examples above a percentile of the taxicab score."""

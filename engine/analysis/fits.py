@@ -1,7 +1,6 @@
-"""How is the regression fitted: ordinary least squares and a fractional logit as statsmodels' own results.
+"""How is the regression fitted: ordinary least squares or a fractional logit, and errors of four kinds.
 
-statsmodels' classes give every statistic and print the table; only the coefficients and their covariance come by a
-shorter way, because theirs is a singular value decomposition of the whole matrix.
+The coefficients and their covariance are statsmodels' by a shorter way; all else comes from its results.
 """
 
 from collections.abc import Mapping
@@ -10,16 +9,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from statsmodels.base.covtype import descriptions
-from statsmodels.genmod import generalized_linear_model
-from statsmodels.genmod.families import Binomial
-from statsmodels.regression import linear_model
+from statsmodels.genmod.generalized_linear_model import GLMResults
 
 from engine.analysis import sandwich
 from engine.analysis.design import Design, triangle
+from engine.analysis.models import GLM, OLS, OLSResults
 from engine.records import PruneScopeError
 
 Floats = NDArray[np.float64]
@@ -44,6 +41,11 @@ class Errors:
     name: str
     """As statsmodels calls it."""
 
+    @property
+    def in_words(self) -> str:
+        """For the middle of a sentence: "HAC", "by run"."""
+        return self.label[0].lower() + self.label[1:] if " " in self.label else self.label
+
 
 ERRORS = {
     row.key: row
@@ -61,69 +63,6 @@ ERRORS = {
         ),
     )
 }
-
-
-class OLS(linear_model.OLS):
-    """statsmodels' model of a design in blocks."""
-
-    def __init__(self, design: Design, endog: Floats, name: str, constant: int | None) -> None:
-        super().__init__(*_head(design, endog, name), hasconst=constant is not None)
-        _take_over(self, design, endog, constant)
-        self.wexog, self.wendog, self.weights = design, endog, np.ones(len(endog))
-        self.rank = design.shape[1]
-        self.df_model, self.df_resid = self.rank - self.k_constant, self.nobs - self.rank
-
-    def predict(self, params: Floats, exog: Any = None) -> Floats:
-        """The fitted values."""
-        return self.exog.times(params) if exog is None or exog is self.exog else super().predict(params, exog)
-
-    def loglike(self, params: Floats, scale: float | None = None) -> float:
-        """Log likelihood of normal residuals, at their own spread unless another is given."""
-        squares = float(np.square(self.endog - self.predict(params)).sum())
-        half = self.nobs / 2
-        if scale is None:
-            return -half * (np.log(2 * np.pi) + np.log(squares / self.nobs) + 1)
-        return -half * np.log(2 * np.pi * scale) - squares / (2 * scale)
-
-
-class OLSResults(linear_model.OLSResults):
-    """statsmodels' results, with no F where the clusters are too few for one."""
-
-    @property
-    def fvalue(self) -> float:
-        """Wald's F that all terms are 0 together; NaN unless there are more clusters than terms."""
-        enough = self.df_model < getattr(self, "df_resid_inference", np.inf)
-        return super().fvalue if enough else np.nan
-
-
-class GLM(generalized_linear_model.GLM):
-    """statsmodels' model of a design in blocks, with its family's usual link."""
-
-    def __init__(self, design: Design, endog: Floats, name: str, constant: int | None) -> None:
-        super().__init__(*_head(design, endog, name), family=Binomial(), hasconst=constant is not None)
-        _take_over(self, design, endog, constant)
-        self.freq_weights = self.var_weights = self.iweights = self.n_trials = np.ones(len(endog))
-        self.nobs = self.wnobs = len(endog)
-        self.df_model = design.shape[1] - 1
-        self.df_resid = self.nobs - design.shape[1]
-
-    def predict(self, params: Floats, exog: Any = None, *args: Any, **options: Any) -> Floats:
-        """The fitted means."""
-        if exog is None or exog is self.exog:
-            return self.family.fitted(self.exog.times(params))
-        return super().predict(params, exog, *args, **options)
-
-
-def _head(design: Design, endog: Floats, name: str) -> tuple[pd.Series, pd.DataFrame]:
-    """A first row, from which statsmodels learns the names."""
-    return pd.Series(endog[:1], name=name), pd.DataFrame(design.head(1), columns=list(design.names))
-
-
-def _take_over(model: Any, design: Design, endog: Floats, constant: int | None) -> None:
-    """Put all rows in the place of the first one."""
-    model.exog, model.endog, model.nobs = design, endog, float(len(endog))
-    model.k_constant = model.data.k_constant = int(constant is not None)
-    model.data.const_idx = constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +100,7 @@ class Fit:
         """Why there are no errors of this kind; empty where there are."""
         if errors == "hc3" and self.hat.max() > 1 - 1e-9:
             return LONE_ROW
-        return NO_CLUSTERS if ERRORS[errors].name == "cluster" and self._n_clusters(errors) < 2 else ""
+        return NO_CLUSTERS if ERRORS[errors].name == "cluster" and self.n_clusters(errors) < 2 else ""
 
     def covariance(self, errors: str) -> Floats:
         """Covariance of the coefficients; NaN where there is a reason."""
@@ -180,16 +119,17 @@ class Fit:
         if isinstance(self.model, OLS):
             results = OLSResults(self.model, self.params, inverse, self.scale)
         else:
-            results = generalized_linear_model.GLMResults(self.model, self.params, inverse, self.scale)
+            results = GLMResults(self.model, self.params, inverse, self.scale)
             results.method, results.fit_history, results.converged = "IRLS", {"iteration": self.n_steps}, True
         text = descriptions[kind].format(maxlags=LAGS, correction="with")
         results.cov_type, results.cov_kwds, results.use_t = kind, {"description": text, "use_t": True}, True
         if kind == "cluster":
-            results.df_resid_inference = max(self._n_clusters(errors) - 1, 1)
+            results.df_resid_inference = max(self.n_clusters(errors) - 1, 1)
         results.cov_params_default = self.covariance(errors)
         return results
 
-    def _n_clusters(self, errors: str) -> int:
+    def n_clusters(self, errors: str) -> int:
+        """How many runs, or classes, there are."""
         return int(self.clusters[errors].max()) + 1 if errors in self.clusters else 0
 
 

@@ -41,7 +41,8 @@ class Layout:
     @property
     def factors(self) -> set[str]:
         """Every factor in use."""
-        return {f for part in self.parts for f in part} | {f for column in self.columns for f, _ in column.codes}
+        numbers = {factor for column in self.columns for factor in self.parts[column.part]}
+        return numbers | {factor for column in self.columns for factor, _ in column.codes}
 
     def only(self, keep: Sequence[int]) -> "Layout":
         """The same with these columns only."""

@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 EQUAL = 1e-12
 """Relative spread up to which numbers count as equal."""
 
+NOWHERE = "it is known for no row"
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -53,7 +55,7 @@ FACTORS = {
         Factor("exp_sparsity", "exp(sparsity)", "np.exp(sparsity)"),
         Factor("sparsity", "sparsity", "sparsity"),
         Factor("accuracy0", "unpruned accuracy", "accuracy0"),
-        Factor("quartile", "its quartile", "quartile"),
+        Factor("quartile", "accuracy quartile", "quartile"),
         Factor("imbalance", "imbalance", "imbalance"),
         Factor("entropy", "entropy", "entropy"),
         Factor("split", "split", "split", is_category=True),
@@ -147,7 +149,7 @@ def _stillness(table: pd.DataFrame, factor: str) -> str:
     numbers = factor_values(table, factor)
     known = numbers[np.isfinite(numbers)]
     if not len(known):
-        return "it is known for no row"
+        return NOWHERE
     if np.ptp(known) <= EQUAL * max(np.abs(known).max(), EQUAL):
         return f"it is {known[0]:.4g} in all rows"
     return ""
@@ -156,3 +158,27 @@ def _stillness(table: pd.DataFrame, factor: str) -> str:
 def factor_values(table: pd.DataFrame, factor: str) -> Floats:
     """A numeric factor for each row."""
     return np.exp(table["sparsity"].to_numpy()) if factor == "exp_sparsity" else table[factor].to_numpy()
+
+
+def known_rows(
+    table: pd.DataFrame, keys: Sequence[str]
+) -> tuple[pd.DataFrame, tuple[LeftOut, ...], tuple[LeftOut, ...]]:
+    """Rows whose numbers are all finite, the terms that no row has a number for, and how many rows lack which."""
+    if table.empty:
+        raise PruneScopeError("There is no pruned level with a class accuracy: nothing to fit.")
+    numbers = dict.fromkeys(f for key in keys for f in TERMS[key].factors if not FACTORS[f].is_category)
+    finite = {factor: np.isfinite(factor_values(table, factor)) for factor in numbers}
+    nowhere = {factor for factor, known in finite.items() if not known.any()}
+    unknown = tuple(LeftOut(key, NOWHERE) for key in keys if nowhere & set(TERMS[key].factors))
+    keep, missing = np.ones(len(table), bool), []
+    for name, known in ((("accuracy", np.isfinite(table["accuracy"].to_numpy()))), *finite.items()):
+        lost = keep & ~known
+        if name not in nowhere and lost.any():
+            label = FACTORS[name].label if name in FACTORS else name
+            missing.append(LeftOut("rows", f"{label} is missing or infinite", int(lost.sum())))
+            keep &= known
+    if not keep.any():
+        raise PruneScopeError("No row has all numbers: " + "; ".join(f"{m.n_rows} rows: {m.reason}" for m in missing))
+    rows = table if keep.all() else table[keep].reset_index(drop=True)
+    words = {f: rows[f].cat.remove_unused_categories() for f in FACTORS if f in rows and FACTORS[f].is_category}
+    return rows.assign(**words), unknown, tuple(missing)

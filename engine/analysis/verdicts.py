@@ -167,7 +167,7 @@ def _range(series: str, found: Sequence[Cell]) -> HelpfulRange:
 def _tolerance(levels: pd.DataFrame) -> float:
     """SAME_RATIO, or half of the smallest step within a series if that is less: a series' own ratios stay apart."""
     steps = levels.groupby("series", observed=True)["own"].pct_change()
-    return min(SAME_RATIO, float(np.nanmin(steps, initial=np.inf)) / 2) if len(steps) else SAME_RATIO
+    return float(np.fmin(SAME_RATIO, steps.min() / 2))
 
 
 def _clusters(ascending: NDArray[np.float64], tolerance: float) -> NDArray[np.intp]:

@@ -39,24 +39,29 @@ def sweep_display(preset: Preset, study: Study) -> Iterator[Listener]:
         speed_estimate_period=3600,
         disable=not console.is_terminal,
     )
-    begun, seen, finished = time.monotonic(), 0, known
+    begun, finished, reached = time.monotonic(), known, dict.fromkeys(by_key, 0)
 
     with bars:
         total = sum(spec.n_levels + 1 for spec in preset.specs if spec.key not in there)
         runs = bars.add_task("runs", total=len(preset.specs), completed=known, rate="")
         levels = bars.add_task("levels", total=total, rate="")
 
+        def reach(key: str, level: int) -> None:
+            reached[key] = max(reached[key], level)
+            n_levels = sum(reached.values())
+            rate = 60 * n_levels / (time.monotonic() - begun)
+            bars.update(levels, completed=n_levels, rate=f"{rate:.1f} levels/min")
+
         def listen(event: Progress | Result) -> None:
-            nonlocal seen, finished
+            nonlocal finished
             if isinstance(event, Progress):
-                if event.epoch == event.n_epochs:
-                    seen += 1
-                    rate = seen / (time.monotonic() - begun)
-                    bars.update(levels, completed=seen, rate=f"{60 * rate:.1f} levels/min")
+                reach(event.run, event.level + (event.epoch == event.n_epochs))
                 return
-            finished += 1
-            bars.update(runs, completed=finished)
             spec = by_key[event.key]
+            if event.key not in there:
+                finished += 1
+                reach(event.key, spec.n_levels + 1)
+            bars.update(runs, completed=finished)
             words = f"{spec.dataset} {spec.network} {spec.technique} {spec.treatment} seed {spec.seed}"
             console.print(
                 f"{finished}/{len(preset.specs)} {event.key} {event.state} {words} "

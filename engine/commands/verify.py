@@ -34,6 +34,6 @@ def verify(options: Namespace) -> int:
     if left:
         print(f"{len(left)} leftovers of killed processes {'are there' if options.keep else 'were removed'}.")
     print(f"{n_runs} runs and {n_tables} example tables checked: {f'{len(faults)} broken' if faults else 'all whole'}.")
-    if faults and not options.keep:
-        print("The same sweep makes again what was set aside.")
+    if (study.path / "broken").is_dir() and faults and not options.keep:
+        print("Start the same sweep again to make what was set aside.")
     return 1 if faults else 0

@@ -13,6 +13,9 @@ from pages.shared.frame import Frame
 from pages.shared.load import Experiment, Source
 
 By = Literal["technique", "network", "dataset"]
+ORDER = (6, 2, 8, 4, 1, 5, 7, 3, 0)
+"""The palette of groups, those first that show on light and dark alike."""
+
 VARIANT = ("technique", "treatment", "mitigation")
 
 
@@ -72,7 +75,7 @@ def experiment_series(frame: Frame, by: By, way: str) -> list[Series]:
     same_network = len({e.network for e in found}) == 1
     series = []
     for place, other in enumerate(sorted(found, key=lambda e: _label(e, by, same_network))):
-        colour = GROUPS[(0, 6, 5, 3, 1, 7, 2, 4, 8)[place % len(GROUPS)]]
+        colour = GROUPS[ORDER[place % len(ORDER)]]
         series.append(Series(_label(other, by, same_network), other, variant, way, colour, marker(variant[1])))
     return series
 
@@ -99,7 +102,7 @@ def other_protocols(series: Sequence[Series], experiment: Experiment) -> list[st
 
 def _has(source: Source, experiment: Experiment, variant: tuple[str, str, str]) -> bool:
     rows = load.levels(source, experiment)
-    return bool((rows[list(VARIANT)].astype(str) == variant).all(axis=1).any())
+    return bool((rows[list(VARIANT)].astype(str) == list(variant)).all(axis=1).any())
 
 
 def _label(experiment: Experiment, by: By, same_network: bool) -> str:

@@ -1,6 +1,7 @@
 """One member's images as pictures: tiles by class, the wrong ones framed, with what was said before and after."""
 
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 
 import numpy as np
@@ -81,7 +82,7 @@ def tile_sheet(tiles: pd.DataFrame, images: np.ndarray, columns: int, dark: bool
             middle = (left + SHARP * SIDE / 2, top + SHARP * (SIDE + 1 + TEXT / 2))
             _arrow(draw, middle, str(tile["before"]), str(tile["after"]), "#E8ECF0" if dark else "#1B1F24")
     buffer = BytesIO()
-    sheet.save(buffer, "PNG")
+    sheet.save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
 
 
@@ -113,7 +114,7 @@ def _frame(draw: ImageDraw.ImageDraw, left: int, top: int, kind: str) -> None:
 
 def _arrow(draw: ImageDraw.ImageDraw, middle: tuple[float, float], was: str, now: str, colour: str) -> None:
     """Before → after below a tile, each cut to its half; the arrow is drawn, since the font has none."""
-    font = ImageFont.load_default(13 * SHARP)
+    font = _font()
     x, y = middle
     shaft, gap, tip = SHARP * 5, SHARP * 2, SHARP * 3
     room = SHARP * (SIDE + GAP) / 2 - shaft - gap
@@ -123,6 +124,11 @@ def _arrow(draw: ImageDraw.ImageDraw, middle: tuple[float, float], was: str, now
     draw.text((x + shaft + gap, y), now, colour, font, "lm")
     draw.line((x - shaft, y, x + shaft, y), colour, SHARP)
     draw.line((x + shaft - tip, y - tip, x + shaft, y, x + shaft - tip, y + tip), colour, SHARP)
+
+
+@cache
+def _font() -> Font:
+    return ImageFont.load_default(13 * SHARP)
 
 
 def _fitting(text: str, room: float, draw: ImageDraw.ImageDraw, font: Font) -> str:

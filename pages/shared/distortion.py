@@ -1,6 +1,6 @@
 """Recall distortion in words and tables: where pruning stops helping, cautions, intervals, p-values."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from engine.analysis.verdicts import Cell, HelpfulRange
+from engine.records import PruneScopeError
 from pages.shared import formats, load
 from pages.shared.charts.distortion import half
 from pages.shared.comparison import Series
@@ -56,11 +57,7 @@ def detail_sentences(ranges: Sequence[HelpfulRange], confidence: float) -> str:
                 f"All gaps together are {formats.number(best.last.spread)} times as wide as before all the same: they "
                 "moved to other classes."
             )
-    ends = [f"{formats.plain(r.series)} to ratio {formats.number(r.last.ratio)}" for r in ranges[1:] if r.last]
-    none = [formats.plain(r.series) for r in ranges[1:] if r.last is None]
-    ends += [f"{' and '.join(none)} at no ratio"] if none and best.last is not None else []
-    parts += [f"Less far: {', '.join(ends)}."] if ends else []
-    return " ".join(parts)
+    return " ".join([*parts, *_others(best, ranges[1:])])
 
 
 def cautions(cells: pd.DataFrame, models: pd.DataFrame, chance: pd.DataFrame) -> list[str]:
@@ -98,6 +95,16 @@ def default_ratios(cells: pd.DataFrame, most: int = 6) -> list[float]:
         away = np.abs(np.log(ratios / wanted))
         picked.add(float(ratios[np.lexsort((away, -n_series.to_numpy(), away > 0.25))[0]]))
     return sorted(picked)
+
+
+def ratio_names(ratios: Iterable[float]) -> dict[float, str]:
+    """The ratios in order, each with as many digits as tell all of them apart."""
+    ordered = sorted(map(float, ratios))
+    for digits in range(3, 17):
+        names = [formats.number(ratio, digits) for ratio in ordered]
+        if len(set(names)) == len(ordered):
+            break
+    return dict(zip(ordered, names, strict=True)) if ordered else {}
 
 
 def interval_table(cells: pd.DataFrame, order: Sequence[str], what: str) -> pd.DataFrame:
@@ -154,7 +161,7 @@ def interval_columns(confidence: float) -> dict[str, Any]:
     }
 
 
-def show_tests(tests: pd.DataFrame, title: str, text: str) -> None:
+def show_tests(tests: pd.DataFrame, ratios: Mapping[float, str], title: str, text: str) -> None:
     """A table of p-values, a row per pair and a column per family, with what was tested and how."""
     st.markdown(title)
     made = tests[tests["p"].notna()]
@@ -163,17 +170,19 @@ def show_tests(tests: pd.DataFrame, title: str, text: str) -> None:
         st.info(f"**No test can be made**: {why}.", icon=":material/info:")
         return
     family = "ratio" if "ratio" in tests else "series"
-    st.dataframe(styled_p(p_table(tests, family)), alt=title, placeholder=formats.MISSING)
+    st.dataframe(
+        styled_p(p_table(tests, family, ratios)), alt=f"{title.replace('*', '')} p-values", placeholder=formats.MISSING
+    )
     most, least = int(made["n_first"].max()), int(made["n_first"].min())
     n = formats.seeds(most) if most == least else f"{least} to {formats.seeds(most)}"
     st.caption(f"{text} {n}; {_family_sizes(made)} in a column.")
 
 
-def p_table(tests: pd.DataFrame, family: str) -> pd.DataFrame:
+def p_table(tests: pd.DataFrame, family: str, ratios: Mapping[float, str]) -> pd.DataFrame:
     """Corrected p-values: a row per pair, first against second; a column per family (`ratio` or `series`)."""
 
     def name(value: object) -> str:
-        return formats.number(value) if isinstance(value, float) else str(value)
+        return ratios[value] if isinstance(value, float) else str(value)
 
     pairs = [f"{name(a)} vs {name(b)}" for a, b in zip(tests["first"], tests["second"], strict=True)]
     families = tests[family].map(name)
@@ -191,10 +200,13 @@ def styled_p(table: pd.DataFrame) -> Styler:
 
 
 def point_texts(points: pd.DataFrame, series: Mapping[str, Series], source: Source) -> list[str]:
-    """What hover says of each class of each model."""
+    """What hover says of each class of each model; a class whose name is not known is called by its number."""
     names: dict[tuple[str, int], str] = {}
     for label, one in series.items():
-        facts = load.class_facts(source, one.experiment.dataset, one.experiment.split)
+        try:
+            facts = load.class_facts(source, one.experiment.dataset, one.experiment.split)
+        except PruneScopeError:
+            continue
         names |= {(label, int(c)): formats.chart_text(n) for c, n in zip(facts["class"], facts["name"], strict=True)}
     columns = [points[name] for name in ("series", "class", "seed", "n", "before", "after", "class_ratio")]
     return [
@@ -230,6 +242,19 @@ def _numbers(cell: Cell) -> str:
     change = f"{formats.points(cell.change)} {formats.plus_minus(cell.change_low, cell.change_high)}".strip()
     alpha = f"{formats.number(cell.alpha)}{half(cell.low, cell.high)}"
     return f"At ratio {formats.number(cell.ratio)}: accuracy {change}, alpha {alpha}, {cell.verdict}"
+
+
+def _others(best: HelpfulRange, others: Sequence[HelpfulRange]) -> list[str]:
+    """Where the other ranges end, against the one that goes furthest."""
+    if best.last is None:
+        return []
+    tied = [formats.plain(r.series) for r in others if r.last and r.last.ratio == best.last.ratio]
+    less = [(r.series, r.last.ratio) for r in others if r.last and r.last.ratio < best.last.ratio]
+    ends = [f"{formats.plain(name)} to ratio {formats.number(ratio)}" for name, ratio in less]
+    none = [formats.plain(r.series) for r in others if r.last is None]
+    ends += [f"{' and '.join(none)} at no ratio"] if none else []
+    texts = [f"As far: {', '.join(tied)}."] if tied else []
+    return [*texts, f"Less far: {', '.join(ends)}."] if ends else texts
 
 
 def _certainty(best: HelpfulRange, confidence: float) -> str:

@@ -32,6 +32,7 @@ MENU = (
     Entry("pages/subgroups.py", "Subgroups", ":material/diversity_3:", "Whose errors grow?"),
     Entry("pages/frontier.py", "Frontier", ":material/stacked_line_chart:", "Which pruned network should we ship?"),
     Entry("pages/distortion.py", "Recall distortion", ":material/balance:", "Does pruning widen gaps between classes?"),
+    Entry("pages/regression.py", "Regression", ":material/query_stats:", "Which classes lose, all else equal?"),
     Entry("pages/bring.py", "Bring your own", ":material/upload:", "What do these pages say of my models?"),
     Entry("pages/method.py", "Method", ":material/menu_book:", "How are these numbers made?"),
 )
@@ -64,6 +65,18 @@ class Frame:
         """The rows of the chosen techniques and treatments."""
         wanted = table["technique"].isin(self.techniques) & table["treatment"].isin(self.treatments)
         return table[wanted.to_numpy()].reset_index(drop=True)
+
+    @property
+    def settings(self) -> dict[str, list[str]]:
+        """The frame's settings by their names in the address, those at their defaults too."""
+        return {
+            "study": [self.name],
+            "dataset": [_data_label(self.experiment)],
+            "network": [formats.network(self.experiment.network)],
+            "protocol": [self.experiment.protocol],
+            "techniques": [formats.technique(key) for key in self.techniques],
+            "treatments": [formats.plain(formats.treatment(key)) for key in self.treatments],
+        }
 
     @property
     def class_names(self) -> dict[int, str]:

@@ -4,6 +4,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -23,9 +24,13 @@ from engine.datasets import ImageSet, Request, load_dataset
 from engine.marks import read_marks
 from engine.outcomes import decode
 from engine.records import PruneScopeError, RunSpec
-from engine.store import Study
+from engine.store import Study, examples_name
 from engine.tables import from_parquet
 from engine.unfairness import unfairness_table
+
+if TYPE_CHECKING:  # statsmodels takes a second to load: only the regression's page does
+    from engine.analysis.findings import Regression
+    from engine.analysis.population import Population
 
 TOP = Path(__file__).resolve().parents[2]
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
@@ -325,3 +330,32 @@ def marks(source: Source, examples_set: str, stamp: int) -> pd.DataFrame:
 
 def _labels(source: Source, examples_set: str) -> tuple[np.ndarray, int]:
     return examples(source, examples_set, "")["label"].to_numpy(), len(class_facts(source, examples_set, ""))
+
+
+SAME: dict[str, tuple[str, ...]] = {"experiment": EXPERIMENT, "protocol": ("schedule", "protocol"), "study": ()}
+"""What the runs of a regression have in common with the experiment, by scope."""
+
+
+@st.cache_resource(max_entries=4, show_spinner="Gathering the population …")
+def people(source: Source, experiment: Experiment, scope: str, without: tuple[str, ...]) -> "Population":
+    """The rows of a regression: the runs of the experiment, of its protocol on all data and networks, or of the study.
+
+    `scope` is a key of SAME; `without` names techniques and treatments that are switched off.
+    """
+    from engine.analysis.population import population as gathered
+
+    rows, study = load_catalog(source).classes, source.study
+    keep = ~(rows["technique"].isin(without) | rows["treatment"].isin(without)).to_numpy()
+    for name in SAME[scope]:
+        keep &= (rows[name] == getattr(experiment, name)).to_numpy()
+    return gathered(rows[keep], lambda run: study.class_facts(examples_name(study.record(run).spec)))
+
+
+@st.cache_resource(max_entries=32, show_spinner="Fitting …")
+def fitted(
+    source: Source, taken: tuple[Experiment, str, tuple[str, ...]], terms: tuple[str, ...], link: str, errors: str
+) -> "Regression":
+    """A regression over the rows that `people` gives for `taken`."""
+    from engine.analysis.regression import regression
+
+    return regression(people(source, *taken), terms, link, errors)

@@ -40,6 +40,8 @@ class Compared:
     """Seeds that have no such level or no dense network."""
     working: str
     """The sparsity up to which the network works, where the chosen level lies beyond it; else empty."""
+    gain: float
+    """How far the best pruned level is above the dense network, in accuracy."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ def known(frame: Frame) -> Known:
         spec = load.spec(frame.source, frame.experiment)
         name = examples_name(spec)
         examples, facts = load.examples(frame.source, name, ""), load.class_facts(frame.source, name, "")
+        examples = examples.drop(columns=list(members.TAKEN), errors="ignore")
     except PruneScopeError as error:
         nothing("The examples of these runs cannot be read.", formats.plain(error))
     groupings = members.groupings(examples)
@@ -110,7 +113,7 @@ def choose_network(frame: Frame) -> Compared:
     seed = None if chosen == MEAN else int(here["seed"].iloc[0])
     moment = Moment(", ".join(names), float(here["sparsity"].mean()), len(before), seed)
     n_missing = 0 if seed is not None else rows["run"].nunique() - len(before)
-    return Compared(before, after, moment, n_missing, _working(rows, int(level)))
+    return Compared(before, after, moment, n_missing, _working(rows, int(level)), members.gain(rows))
 
 
 def choose_members(what: Known, compared: Compared, dark: bool) -> Shown:

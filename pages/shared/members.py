@@ -12,6 +12,7 @@ from engine.analysis.lines import FULL, SlopeChange
 from engine.analysis.writers import MemberFacts
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS
+from pages.shared.flags import GAIN
 
 MANY = 10
 """A grouping with fewer members has no lines worth drawing."""
@@ -21,6 +22,15 @@ SMALL = 30
 
 WORKING = 0.75
 """Share of the dense accuracy below which a network has broken down for everybody."""
+
+TAKEN = (
+    "n",
+    "before",
+    "after",
+    "change",
+    *(f"{moment}_{end}" for moment in ("before", "after") for end in ("low", "high")),
+)
+"""Names of columns that the table of members has of its own; an example's column of such a name is left out."""
 
 DIGITS = ("digits", "mnist", "qmnist", "svhn")
 
@@ -135,17 +145,18 @@ def round_step(values: pd.Series) -> float:
     return float(min((m * 10.0**e for e in (exponent, exponent + 1) for m in (1, 2, 5)), key=lambda s: abs(s - spread)))
 
 
-def loss_sentence(facts: MemberFacts, moment: Moment, of: Words, where: str = "") -> str:
+def loss_sentence(facts: MemberFacts, worst: str, moment: Moment, of: Words, where: str = "") -> str:
     """How many members lose more than the loss, and who loses most; `where` is the worst member's series."""
     member, members = formats.plain(of.member), formats.plain(of.members)
     if facts.worst is None:
         return f"**No {member} can be compared**: {facts.reason}."
     place = f"{formats.plain(where)}, " if where else ""
+    few = ", too few to trust" if (facts.worst_n or 0) < SMALL else ""
+    who = f"**{member} {formats.plain(worst)}** ({place}{formats.count(facts.worst_n or 0)} {of.examples}{few})"
     return (
         f"**{formats.count(facts.n_losing)} of {formats.count(facts.n_members)} {members} lose more than "
         f"{formats.points_in_words(facts.loss, 0)}** at {formats.sparsity(moment.sparsity)} sparsity "
-        f"({moment.network}, {moment.seeds}). Hit hardest: **{member} {formats.plain(facts.worst)}** "
-        f"({place}{formats.count(facts.worst_n or 0)} {of.examples}), from {formats.percent(facts.worst_before or 0)} "
+        f"({moment.network}, {moment.seeds}). Hit hardest: {who}, from {formats.percent(facts.worst_before or 0)} "
         f"to {formats.percent(facts.worst_after or 0)}."
     )
 
@@ -178,19 +189,31 @@ def change_words(change: SlopeChange, step: float) -> str:
 def _verdict(change: SlopeChange, name: str) -> str:
     if change.low <= 0 <= change.high:
         return f"Whether {name} matters more after pruning is open"
+    name = name[:1].upper() + name[1:]
     if change.slope_before * change.slope_after < 0:
         return f"{name} matters in another way after pruning"
     more = abs(change.slope_after) > abs(change.slope_before)
     return f"{name} matters {'more' if more else 'less'} after pruning"
 
 
-def cautions(moment: Moment, n_missing: int, working: str) -> list[str]:
-    """What the reader must know before believing the sentence: a broken network, one seed, seeds that are missing."""
+def gain(levels: pd.DataFrame) -> float:
+    """How far the best pruned level is above the dense network, in accuracy."""
+    means = levels.groupby("level")["accuracy"].mean()
+    return float(means[means.index > 0].max() - means.get(0, np.nan))
+
+
+def cautions(moment: Moment, n_missing: int, working: str, most_gained: float) -> list[str]:
+    """What the reader must know before believing the sentence: a broken network, an unfinished one, few seeds."""
     texts = []
     if working:
         texts.append(
             f"At this sparsity the network no longer works: it keeps less than {formats.percent(WORKING, 0)} of its "
             f"dense accuracy. What is left says little about who loses; look at {working} or below."
+        )
+    if most_gained > GAIN:
+        texts.append(
+            "The dense network was not trained to its best: a pruned one gains "
+            f"{formats.points_in_words(most_gained)}. Part of each change is training, not pruning."
         )
     if moment.n_seeds == 1:
         texts.append("One seed only: another start of the training may hit others.")
@@ -245,7 +268,7 @@ def hardest_table(
     table = pd.DataFrame({of.member: top[member].astype(str)})
     if series:
         table[series.replace("_", " ")] = top[series].astype(str)
-    table[of.examples] = [formats.count(n) + (" (few)" if n < SMALL else "") for n in top["n"]]
+    table["n"] = [formats.count(n) + (" (few)" if n < SMALL else "") for n in top["n"]]
     table["loses (pt)"] = -100 * top["change"]
     table["before"], table["after"] = 100 * top["before"], 100 * top["after"]
     table["after, 95 %"] = [

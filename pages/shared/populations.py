@@ -141,9 +141,7 @@ def _choose_kind(rows: pd.DataFrame, techniques: Iterable[str]) -> tuple[pd.Data
     return rows, words
 
 
-def _pick(
-    rows: pd.DataFrame, column: str, keys: list[str], named: Callable[[str], str]
-) -> tuple[pd.DataFrame, str]:
+def _pick(rows: pd.DataFrame, column: str, keys: list[str], named: Callable[[str], str]) -> tuple[pd.DataFrame, str]:
     labels = distinct(keys, named)
     chosen = str(st.selectbox(column.capitalize(), list(labels), key=column, bind="query-params", width=220))
     return rows[(rows[column] == labels[chosen]).to_numpy()], chosen

@@ -214,11 +214,16 @@ def _facts(point: pd.Series, measure: str) -> dict[str, Any]:
     return facts
 
 
+def weight_text(weight: float) -> str:
+    """A weight as the slider and the address write it: "0.0126", "1", "1000"."""
+    return f"{float(f'{weight:.3g}'):g}"
+
+
 def link(frame: Frame, choice: Choice) -> str:
     """The address that shows this choice again, every setting written out."""
     base = str(st.context.url or "").split("?")[0]
-    values: list[tuple[str, str]] = [(k, v) for k in st.query_params for v in st.query_params.get_all(k)]
-    fixed = {"study": frame.name, "threshold": f"{100 * choice.threshold:.1f}", "weight": f"{choice.weight:.3g}"}
-    fixed["measure"] = formats.measure(choice.measure)
-    values = [(k, v) for k, v in values if k not in fixed] + list(fixed.items())
-    return f"{base}?{urlencode(values)}"
+    own = {"threshold": f"{100 * choice.threshold:.1f}", "weight": weight_text(choice.weight)}
+    fixed: dict[str, list[str]] = frame.settings | {key: [text] for key, text in own.items()}
+    fixed["measure"] = [formats.measure(choice.measure)]
+    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in fixed}
+    return f"{base}?{urlencode(fixed | others, doseq=True)}"

@@ -43,7 +43,7 @@ def show_chart(
     else:
         config = {
             "displaylogo": False,
-            "modeBarButtons": [[name for name in BUTTONS if selects or name != "select2d"]],
+            "modeBarButtons": [_buttons(figure, bool(selects))],
             "toImageButtonOptions": {"format": image, "filename": key, "scale": 2},
         }
         event = st.plotly_chart(
@@ -65,6 +65,13 @@ def show_chart(
             "HTML", lambda: figure.to_html(include_plotlyjs=True), f"{key}.html", "text/html", key=f"{key}-html"
         )
     return event if selects else None
+
+
+def _buttons(figure: go.Figure, selects: bool) -> list[str]:
+    """The buttons that do something in this figure; one to reset, of the plane or of the camera."""
+    deep = any(trace.type.endswith("3d") for trace in figure.data)
+    idle = {"zoom2d", "select2d", "resetScale2d"} if deep else {"resetCameraDefault3d"}
+    return [name for name in BUTTONS if name not in idle and (selects or name != "select2d")]
 
 
 def _table(table: pd.DataFrame | Callable[[], pd.DataFrame]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from engine.analysis.exemplars import (
     held_out_accuracy,
     percentile_cut,
     ranking,
+    turned,
     votes,
 )
 from engine.analysis.intervals import wilson_interval
@@ -108,6 +109,20 @@ def test_blocks_of_examples_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     blocks = divergence(dense, compressed, 4)
     np.testing.assert_array_equal(whole.taxicab, blocks.taxicab)
     np.testing.assert_array_equal(whole.modal, blocks.modal)
+
+
+@given(populations())
+def test_turned_counts_who_loses_and_who_gains_the_true_label(pair: Pair) -> None:
+    dense, compressed, n_classes = pair
+    labels = np.arange(dense.shape[1]) % n_classes
+    worse = better = 0
+    for label, before, after in zip(labels, dense.T.tolist(), compressed.T.tolist(), strict=True):
+        b, v = Counter(before), Counter(after)
+        modes = [{name for name in c if c[name] == max(c.values())} for c in (b, v)]
+        if not modes[0] & modes[1]:
+            worse += label in modes[0]
+            better += label in modes[1]
+    assert turned(labels, dense, compressed, divergence(*pair), n_classes) == (worse, better)
 
 
 def test_votes_add_up() -> None:

@@ -1,7 +1,7 @@
 """Charts of the Class curves page: accuracy of each class against sparsity, and totals and unfairness by technique."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,14 @@ import plotly.graph_objects as go
 from plotly.colors import sample_colorscale, unlabel_rgb
 from plotly.subplots import make_subplots
 
+from engine.techniques import TECHNIQUES
 from pages.shared import formats
-from pages.shared.charts.style import along, dash, faded, ink, marker, sparsity_axis, styled, technique_colour
+from pages.shared.charts.style import DASHES, along, dash, faded, ink, marker, sparsity_axis, styled, technique_colour
 
 UNKNOWN = "#7F7F7F"
 """Colour of a class without a dense accuracy."""
 
-REACH = {False: (0.0, 0.9), True: (0.25, 1.0)}
+REACH = {False: (0.0, 0.9), True: (0.35, 1.0)}
 """Part of viridis that stands out from the background, light and dark."""
 
 MOST_LABELS = 20
@@ -119,7 +120,7 @@ def class_histogram(facts: pd.DataFrame, look: ClassLook) -> go.Figure:
         )
     )
     styled(figure, x="training examples", showlegend=False, bargap=0.25)
-    return figure.update_yaxes(type="category", title="class")
+    return figure.update_yaxes(type="category")
 
 
 def technique_multiples(curves: pd.DataFrame, look: ClassLook, techniques: Sequence[str]) -> go.Figure:
@@ -141,14 +142,14 @@ def technique_multiples(curves: pd.DataFrame, look: ClassLook, techniques: Seque
             figure.add_trace(_line(rows, look, number, False).update(mode="lines"), **where)
     sparsity_axis(figure, look.scale)
     styled(figure, height=80 + 200 * n_rows, showlegend=False)
-    figure.update_xaxes(title="", nticks=4, tickangle=0)
+    figure.update_xaxes(title_text="", nticks=4, tickangle=0)
     figure.update_annotations(font_size=13)
     figure.update_yaxes(tickformat=".0%", range=[0, 1.02])
-    figure.update_yaxes(title="class accuracy", col=1)
+    figure.update_yaxes(title_text="class accuracy", col=1)
     title = "weights kept" if look.scale == "kept" else "sparsity"
     for column in range(1, n_columns + 1):
         last = n_rows if (n_rows - 1) * n_columns + column <= len(techniques) else n_rows - 1
-        figure.update_xaxes(title=title, showticklabels=True, row=last, col=column)
+        figure.update_xaxes(title_text=title, showticklabels=True, row=last, col=column)
     if look.scale == "kept":
         ticks = [1, 0.1, 0.01, 0.001]
         figure.update_xaxes(tickvals=ticks, ticktext=[f"{100 * tick:g} %" for tick in ticks])
@@ -168,8 +169,9 @@ def total_chart(totals: pd.DataFrame, worst: pd.DataFrame, look: ClassLook, band
         + formats.seeds(row["n_seeds"])
         for row in rows.to_dict("records")
     ]
-    figure = _techniques(rows.assign(text=texts), "accuracy", look, bands)
-    return figure.update_yaxes(title="accuracy", tickformat=".0%")
+    rows = rows.assign(text=texts, low=rows["low"].clip(lower=0), high=rows["high"].clip(upper=1))
+    figure = _techniques(rows, "accuracy", look, bands)
+    return figure.update_yaxes(title_text="accuracy", tickformat=".0%")
 
 
 def unfairness_chart(curves: pd.DataFrame, measure: str, look: ClassLook, bands: bool) -> go.Figure:
@@ -181,12 +183,12 @@ def unfairness_chart(curves: pd.DataFrame, measure: str, look: ClassLook, bands:
         f"{_spread(row, in_points)}<br>{formats.seeds(row['n_seeds'])}"
         for row in curves.to_dict("records")
     ]
-    scaled = curves.assign(text=texts)
+    scaled = curves.assign(text=texts, low=curves["low"].clip(lower=0))
     if in_points:
         scaled = scaled.assign(**{name: 100 * scaled[name] for name in ("unfairness", "low", "high")})
     figure = _techniques(scaled, "unfairness", look, bands)
     unit = ", points" if in_points else ""
-    return figure.update_yaxes(title=f"{formats.chart_text(formats.measure(measure)).lower()}{unit}")
+    return figure.update_yaxes(title_text=f"{formats.chart_text(formats.measure(measure)).lower()}{unit}")
 
 
 def _spread(row: Mapping[Any, Any], in_points: bool) -> str:
@@ -203,13 +205,14 @@ def _techniques(rows: pd.DataFrame, value: str, look: ClassLook, bands: bool) ->
     """One line per technique and treatment: colour and dash; the legend names each once."""
     figure = go.Figure()
     named: set[str] = set()
-    keys = ["technique", "treatment", "mitigation"]
-    for (technique, treatment, _), part in rows.groupby(keys, observed=True, sort=False):
+    parts = list(rows.groupby(["technique", "treatment", "mitigation"], observed=True))
+    ways = sorted(rows["treatment"].astype(str).unique(), key=_place(DASHES))
+    for (technique, treatment, _), part in sorted(parts, key=lambda pair: _order(pair[0])):
         part = part.sort_values("level")
         x = along(part["sparsity"].to_numpy(float), look.scale)
         colour, technique = technique_colour(str(technique)), str(technique)
         if bands:
-            figure.add_trace(_area(x, part["low"].clip(lower=0), part["high"], colour, technique))
+            figure.add_trace(_area(x, part["low"], part["high"], colour, technique))
         figure.add_scatter(
             x=x,
             y=part[value],
@@ -223,7 +226,7 @@ def _techniques(rows: pd.DataFrame, value: str, look: ClassLook, bands: bool) ->
             hovertemplate="%{text}<extra></extra>",
         )
         named.add(technique)
-    for treatment in rows["treatment"].astype(str).unique() if rows["treatment"].nunique() > 1 else ():
+    for treatment in ways if len(ways) > 1 else ():
         figure.add_scatter(
             x=[None],
             y=[None],
@@ -234,6 +237,16 @@ def _techniques(rows: pd.DataFrame, value: str, look: ClassLook, bands: bool) ->
         )
     sparsity_axis(figure, look.scale)
     return styled(figure)
+
+
+def _order(model: Sequence[str]) -> tuple[tuple[int, str], tuple[int, str]]:
+    """Where a technique and treatment stand in the legend: as in their tables, ours before others."""
+    return _place(TECHNIQUES)(str(model[0])), _place(DASHES)(str(model[1]))
+
+
+def _place(table: Mapping[str, Any]) -> Callable[[str], tuple[int, str]]:
+    keys = list(table)
+    return lambda key: (keys.index(key) if key in table else len(keys), key)
 
 
 def _by_class(rows: pd.DataFrame, last: int | None) -> list[tuple[int, pd.DataFrame]]:

@@ -59,6 +59,8 @@ def styled(figure: go.Figure, x: str = "", y: str = "", height: int = HEIGHT, **
         figure.update_xaxes(title=x)
     if y:
         figure.update_yaxes(title=y)
+    figure.update_xaxes(title_standoff=14)
+    figure.update_yaxes(title_standoff=14)
     return figure
 
 

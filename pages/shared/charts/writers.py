@@ -1,6 +1,7 @@
 """Charts of the Writers page: before against after, change against an attribute, how the attribute is spread."""
 
 from collections.abc import Iterator
+from colorsys import hls_to_rgb, rgb_to_hls
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ MANY_POINTS = 1000
 """From here on the browser draws points on the graphics card."""
 
 SMALL = "-open"
+LIGHT = 0.68
+"""Lightness, 0 to 1, that a colour has at least on a dark page."""
 
 
 @dataclass(frozen=True)
@@ -243,8 +246,8 @@ def _alone(dark: bool) -> str:
 
 
 def _lighter(colour: str) -> str:
-    """The colour, mixed with white as far as a dark page needs."""
-    rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
-    light = float(rgb @ (0.2126, 0.7152, 0.0722)) / 255
-    mixed = rgb + (255 - rgb) * max(0.0, min(0.6, (0.62 - light)))
-    return "#" + "".join(f"{round(part):02X}" for part in mixed)
+    """The same hue, as light as a dark page needs."""
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    hue, lightness, saturation = rgb_to_hls(red, green, blue)
+    parts = hls_to_rgb(hue, max(lightness, LIGHT), saturation)
+    return "#" + "".join(f"{round(255 * part):02X}" for part in parts)

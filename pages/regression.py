@@ -1,0 +1,219 @@
+"""Which classes lose, all else equal?"""
+
+import streamlit as st
+
+from engine.analysis.fits import ERRORS
+from engine.analysis.regression import LINKS
+from engine.analysis.terms import PAPER, PLAIN, TERMS
+from engine.records import PruneScopeError
+from pages.shared import formats, load, regression
+from pages.shared.charts import regression as charts
+from pages.shared.frame import open_page
+from pages.shared.show import answer, beside, show_chart
+
+SCOPES = {"experiment": "This experiment", "protocol": "Its protocol", "study": "Whole study"}
+MODELS = {"paper": "Paper's", "plain": "Plain", "own": "My own"}
+
+frame = open_page("pages/regression.py")
+said = st.container()
+
+# -- what is fitted ---------------------------------------------------------------------------------------------------
+with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    scope = st.segmented_control(
+        "Runs",
+        list(SCOPES),
+        default="protocol",
+        required=True,
+        format_func=SCOPES.get,
+        key="runs",
+        bind="query-params",
+        help="This experiment: the data set, network and protocol on the left. Its protocol: all data sets and "
+        "networks of the study that went through the same protocol. Techniques and treatments that are switched off "
+        "on the left stay out.",
+    )
+    model = st.segmented_control(
+        "Terms",
+        list(MODELS),
+        default="paper",
+        required=True,
+        format_func=MODELS.get,
+        key="model",
+        bind="query-params",
+        help="Paper's: Paganini's model with its cross terms. Plain: the same without them. My own: pick from a list.",
+    )
+    link = st.segmented_control(
+        "Fit",
+        list(LINKS),
+        default="linear",
+        required=True,
+        format_func={"linear": "Linear", "logit": "Logit"}.get,
+        key="fit",
+        bind="query-params",
+        help="Linear: ordinary least squares, as in the paper. Logit: a fractional logit, which keeps accuracies "
+        "within 0 and 100 %, as the paper's limits section asks.",
+    )
+    errors = st.segmented_control(
+        "Errors",
+        list(ERRORS),
+        default="hac",
+        required=True,
+        format_func=lambda key: ERRORS[key].label,
+        key="errors",
+        bind="query-params",
+        help="\n\n".join(f"**{row.label}**: {row.help}" for row in ERRORS.values()),
+    )
+terms = PAPER if model == "paper" else PLAIN
+if model == "own":
+    labels = {row.label: key for key, row in TERMS.items()}
+    picked = st.multiselect(
+        "Terms of my own",
+        list(labels),
+        default=[TERMS[key].label for key in PLAIN],
+        key="terms",
+        bind="query-params",
+        help="A cross term (×) brings its two parts along.",
+    )
+    terms = tuple(labels[label] for label in picked)
+
+rows = load.levels(frame.source, frame.experiment)
+there = {*map(str, rows["technique"].cat.categories), *map(str, rows["treatment"].cat.categories)}
+off = tuple(sorted(there - {*frame.techniques, *frame.treatments}))
+try:
+    found = load.fitted(frame.source, (frame.experiment, scope, off), terms, link, errors)
+except PruneScopeError as error:
+    said.info(f"**Nothing can be fitted.** {formats.plain(error)}", icon=":material/info:")
+    st.stop()
+
+# -- the answer -------------------------------------------------------------------------------------------------------
+with said:
+    answer(regression.answer_sentence(found))
+    st.markdown(regression.detail_sentences(found))
+
+left, right = beside("coefficients", [1, 1])
+with right:
+    st.markdown(
+        "##### In words",
+        help="How accuracy changes when one thing changes and the rest stays, averaged over the runs above. Cross "
+        "terms share one thing among many coefficients; these numbers add them up.",
+    )
+    st.table(
+        regression.effect_table(found),
+        border="horizontal",
+        hide_index=True,
+        alt="Every effect in words, with half intervals by three kinds of errors, and what the paper found.",
+    )
+    st.caption(
+        "Half of the 95 % interval in points, by three kinds of errors; *in italics* where the effect may be chance. "
+        "Classes of one run share its network, and classes recur in all runs, so the widest is the one to believe. "
+        f"Paper: Paganini 2020, {formats.count(regression.PUBLISHED_ROWS)} rows, HAC."
+    )
+    for caution in found.cautions:
+        st.caption(f":material/warning: {formats.plain(caution)}")
+    for kind, reason in found.no_errors.items():
+        st.caption(f":material/warning: There are no errors {ERRORS[kind].in_words}: {reason}.")
+with left:
+    counts = regression.groups_of(found)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown("##### Coefficients", width="content")
+        scale = st.segmented_control(
+            "Scale",
+            ["compared", "fitted"],
+            default="compared",
+            required=True,
+            format_func={"compared": "per standard deviation", "fitted": "as fitted"}.get,
+            key="scale",
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+    groups = st.pills(
+        "Groups",
+        list(counts),
+        selection_mode="multi",
+        default=regression.first_groups(counts),
+        key="groups",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    other = "run" if errors != "run" else "hac"
+    compared = scale == "compared"
+    chosen, second = (
+        regression.coefficient_table(found, kind, groups or list(counts), compared) for kind in (errors, other)
+    )
+    unit = "accuracy" if link == "linear" else "log odds of accuracy"
+    if len(chosen):
+        show_chart(
+            charts.coefficient_chart(
+                chosen,
+                second,
+                charts.Look(
+                    ERRORS[errors].label,
+                    ERRORS[other].label,
+                    f"{unit} per {'standard deviation' if compared else 'unit'}",
+                    frame.dark,
+                ),
+            ),
+            "coefficients",
+            f"{len(chosen)} coefficients with 95 % intervals by {ERRORS[errors].label} and {ERRORS[other].label}.",
+            chosen.drop(columns=["text", "group"]),
+            caption=f"Hollow: the interval includes 0. {formats.plain(regression.reference_sentence(found))}",
+        )
+    else:
+        st.info("**No term is left but the intercept.** Choose other terms or more runs.", icon=":material/info:")
+    for sentence in regression.left_out_sentences(found):
+        st.caption(formats.plain(sentence))
+
+# -- how well it fits -------------------------------------------------------------------------------------------------
+st.markdown("##### How well it fits")
+with st.container(horizontal=True, gap="small"):
+    for label, number, text in regression.figures(found):
+        st.metric(label, number, help=text, border=True, width=170)
+first, second, third = beside("residuals", [1, 1, 1])
+with first:
+    show_chart(
+        charts.fitted_chart(found.residuals, frame.dark),
+        "fitted",
+        "Fitted against observed class accuracy, as the share of each bin of observed accuracy.",
+        found.residuals.fitted,
+        caption="Colour: share of the column, which adds up to 100 %. Dots off the dashed line: the fit misses "
+        "accuracies of that size.",
+    )
+with second:
+    show_chart(
+        charts.residual_histogram(found.residuals, frame.dark),
+        "residuals",
+        "Histogram of observed minus fitted class accuracy.",
+        found.residuals.histogram,
+        caption=f"Spread {formats.points(found.residuals.spread, sign=False)}. Dashed: normal errors of that spread.",
+    )
+with third:
+    show_chart(
+        charts.residual_chart(found.residuals, frame.dark),
+        "residuals-target",
+        "Observed minus fitted against observed class accuracy.",
+        found.residuals.by_target,
+        caption="A slope is expected near 0 and 100 %: accuracy ends there, the linear fit does not."
+        if link == "linear"
+        else "A slope that is left over is what the terms cannot tell.",
+    )
+
+# -- as statsmodels prints it -----------------------------------------------------------------------------------------
+st.markdown("##### As statsmodels prints it")
+st.code(found.summary, language=None)
+with st.container(horizontal=True):
+    st.download_button("Table as text", found.summary, "regression.txt", "text/plain", key="regression-text")
+    st.download_button(
+        "Coefficients as CSV",
+        lambda: formats.csv_bytes(regression.coefficient_csv(found)),
+        "regression.csv",
+        "text/csv",
+        key="regression-csv",
+    )
+st.markdown("The same on the command line:")
+asked = regression.Asked(frame.experiment, scope, off, model, terms, link, errors)
+st.code(regression.command(f"{load.studies_root().name}/{frame.name}", asked), language="bash", wrap_lines=True)
+st.caption("A formula of your own goes behind `--formula` there; not here, because formulas run code. This one is")
+st.code(found.formula, language=None, wrap_lines=True)
+st.caption(
+    "Rows stand in the order of data set, network, treatment, technique, seed, level and class. Level 0 is left out, "
+    "for there accuracy is its own start."
+)

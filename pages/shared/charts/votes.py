@@ -1,0 +1,86 @@
+"""One example as a picture: its image, and the votes of dense and compressed networks as bars."""
+
+from io import BytesIO
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+SHARP = 2
+WIDTH, SIDE, LINE, LABEL = 232, 84, 26, 40
+"""Card, image, height of a class and room for its name, in pixels of the page; drawn at twice that."""
+
+MOST = 4
+"""So many classes have bars; the others are summed up in words."""
+
+DENSE, COMPRESSED = "#0072B2", "#D55E00"
+DENSE_DARK = "#56B4E9"
+
+
+def voted(dense: np.ndarray, compressed: np.ndarray, label: int) -> list[int]:
+    """Classes that get a bar: the label first, then those with most votes of either population."""
+    both = np.maximum(dense, compressed)
+    order = [int(number) for number in np.argsort(-both, kind="stable") if both[number] > 0 and number != label]
+    return [label, *order][:MOST]
+
+
+def vote_card(
+    image: np.ndarray | None, dense: np.ndarray, compressed: np.ndarray, label: int, names: dict[int, str], dark: bool
+) -> bytes:
+    """A PNG: the image, uint8 (channels, height, width), if there is one; beside it bars, dense above compressed.
+
+    The true class stands first and is underlined.
+    """
+    shown = voted(dense, compressed, label)
+    height = max(SIDE if image is not None else 0, MOST * LINE)
+    card = Image.new("RGBA", (SHARP * WIDTH, SHARP * height), (0, 0, 0, 0))
+    draw = ImageDraw.Draw(card)
+    left = 0
+    if image is not None:
+        card.paste(_picture(image, dark), (0, 0))
+        left = SIDE + 10
+    ink = "#E8ECF0" if dark else "#1B1F24"
+    most = max(int(dense.sum()), int(compressed.sum()), 1)
+    for row, number in enumerate(shown):
+        top = row * LINE
+        own = number == label
+        name = names.get(number, str(number))
+        _text(draw, left, top + LINE / 2 - 1, name, ink, own)
+        for place, (count, colour) in enumerate(
+            ((dense[number], DENSE_DARK if dark else DENSE), (compressed[number], COMPRESSED))
+        ):
+            _bar(draw, left + LABEL, top + 3 + place * 10, WIDTH - left - LABEL - 22, int(count), most, colour, ink)
+    buffer = BytesIO()
+    card.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _bar(
+    draw: ImageDraw.ImageDraw, left: float, top: float, room: float, count: int, most: int, colour: str, ink: str
+) -> None:
+    wide = room * count / most
+    if count:
+        draw.rectangle([SHARP * v for v in (left, top, left + wide, top + 8)], fill=colour)
+    font = ImageFont.load_default(9 * SHARP)
+    draw.text((SHARP * (left + wide + 4), SHARP * (top + 4)), str(count), ink, font, "lm")
+
+
+def _text(draw: ImageDraw.ImageDraw, left: float, middle: float, text: str, ink: str, own: bool) -> None:
+    font = ImageFont.load_default(12 * SHARP)
+    room = SHARP * (LABEL - 4)
+    while len(text) > 1 and draw.textlength(text, font) > room:
+        text = f"{text[:-2]}."
+    at = (SHARP * left, SHARP * middle)
+    draw.text(at, text, ink, font, "lm")
+    if own:
+        end = draw.textlength(text, font)
+        draw.line((at[0], at[1] + 9 * SHARP, at[0] + end, at[1] + 9 * SHARP), ink, SHARP)
+
+
+def _picture(pixels: np.ndarray, dark: bool) -> Image.Image:
+    grey = len(pixels) == 1
+    shown = (pixels[0] if dark else 255 - pixels[0]) if grey else np.moveaxis(pixels[:3], 0, -1)
+    side = SHARP * SIDE
+    way = Image.Resampling.BOX if max(shown.shape[:2]) <= side else Image.Resampling.LANCZOS
+    picture = Image.fromarray(np.ascontiguousarray(shown)).convert("RGB").resize((side, side), way)
+    ImageDraw.Draw(picture).rectangle((0, 0, side - 1, side - 1), outline="#9AA3AD")
+    return picture

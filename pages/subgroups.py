@@ -1,0 +1,92 @@
+"""Whose errors grow?"""
+
+import streamlit as st
+
+from pages.shared import formats, load
+from pages.shared.charts import subgroups as charts
+from pages.shared.frame import open_page
+from pages.shared.parts import MOST_GROUPS, answer_sentence, choose_rates, shown_table, table_columns
+from pages.shared.populations import choose_populations, known
+from pages.shared.show import answer, show_chart
+
+frame = open_page("pages/subgroups.py")
+what = known(frame)
+if not load.groupings(what.examples):
+    st.info(
+        f"**{formats.plain(formats.dataset(what.spec.dataset))} names no groups.** Rates are shown for everybody. "
+        "Predictions that you bring may have any columns of groups.",
+        icon=":material/info:",
+    )
+    st.page_link("pages/bring.py", label="Bring your own predictions", icon=":material/upload:")
+
+# -- what is asked ----------------------------------------------------------------------------------------------------
+said = st.container()
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    networks = choose_populations(frame)
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    asked = choose_rates(what)
+    value = st.segmented_control(
+        "Show",
+        list(charts.VALUES),
+        default="compressed",
+        required=True,
+        format_func={"compressed": "rate", "change": "change", "normalised": "% of dense"}.get,
+        key="value",
+        bind="query-params",
+        help="Change: compressed − dense. % of dense: the same over the dense rate, as in Hooker 2020.",
+    )
+    scale = st.segmented_control(
+        "Sparsity axis",
+        ["linear", "kept"],
+        default="kept",
+        required=True,
+        format_func={"linear": "sparsity", "kept": "weights kept (log)"}.get,
+        key="axis",
+        bind="query-params",
+    )
+
+# -- what follows -----------------------------------------------------------------------------------------------------
+curves = load.subgroup_levels(frame.source, networks.runs, what.name, asked.columns, asked.positive)
+curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
+table = curves[curves["level"] == networks.level]
+with said:
+    answer(answer_sentence(table, asked, networks))
+if networks.working:
+    said.caption(f"Beyond {networks.working} these networks have broken down for everybody.")
+if table["group"].nunique() > MOST_GROUPS:
+    st.info(
+        f"**{table['group'].nunique()} groups are too many to draw.** Choose fewer columns.", icon=":material/info:"
+    )
+    st.stop()
+left, right = st.columns(2, gap="large")
+with left:
+    st.markdown("##### Over sparsity")
+    show_chart(
+        charts.curve_chart(curves, asked.rate, str(value), str(scale), frame.dark),
+        "over-sparsity",
+        "The rate of each group over sparsity.",
+        curves,
+        caption="Thick: everybody. Open circles: fewer than 30 examples.",
+    )
+with right:
+    st.markdown(f"##### Dense and at {formats.sparsity(networks.sparsity)}")
+    show_chart(
+        charts.change_chart(table, asked.rate, frame.dark),
+        "dense-compressed",
+        "The rate of each group, dense and compressed, the largest growth on top.",
+        table,
+        caption="Whiskers: 95 % for so many examples (Wilson).",
+    )
+st.markdown("##### Group by group")
+st.dataframe(
+    shown_table(table, asked),
+    hide_index=True,
+    column_config=table_columns(),
+    key="groups-table",
+    alt="Rates of each group, dense and compressed, the largest growth against the others first.",
+)
+st.caption(
+    "A group is tested against all others, not against no change: compression may cost everybody something. Intervals "
+    "and tests allow for other seeds and other examples of the same kind. A small p says that chance is an unlikely "
+    "reason, not what the reason is."
+)

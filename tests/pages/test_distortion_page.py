@@ -1,0 +1,215 @@
+"""The Recall distortion page: its sentence against facts built by hand, its controls, and studies that lack much."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
+from pages.shared import distortion
+from pages.shared.charts import distortion as charts
+from pages.shared.comparison import Series
+from pages.shared.load import Experiment
+from tests.made import make_study
+
+TOP = Path(__file__).resolve().parents[2]
+EXPERIMENT = Experiment("qmnist", "", "lenet", "oneshot", "at once")
+LOOK = {"MP": charts.Look("MP", "#0072B2", "circle"), "RP": charts.Look("RP", "#999999", "diamond")}
+SERIES = {
+    name: Series(name, EXPERIMENT, (name, "finetune", "none"), name, look.colour, look.symbol)
+    for name, look in LOOK.items()
+}
+
+
+def models_of(n_seeds: int = 4, **levels: list[tuple[float, float, float]]) -> pd.DataFrame:
+    """Models with (sparsity, change of accuracy, alpha) per level of each series."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"run": f"{name}{seed}", "series": name, "seed": seed, "level": level, "sparsity": sparsity, "reason": ""}
+        | {"accuracy": 0.9 + change, "dense_accuracy": 0.9, "spread": 0.9, "collapsed": False}
+        | {"alpha": alpha + 0.01 * (seed - (n_seeds - 1) / 2) + 0 * rng.random()}
+        for name, found in levels.items()
+        for seed in range(n_seeds)
+        for level, (sparsity, change, alpha) in enumerate(found, 1)
+    ]
+    return at_ratios(pd.DataFrame(rows))
+
+
+MADE = models_of(
+    MP=[(0.5, 0.01, 0.9), (0.75, 0.004, 0.95), (0.9, -0.02, 1.3)],
+    RP=[(0.5, -0.1, 0.2), (0.75, -0.3, -0.5), (0.9, -0.8, 30.0)],
+)
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with two data sets and two networks, one without a dense level, one with a single seed."""
+    root = tmp_path_factory.mktemp("studies")
+    few = {"writers": 0, "examples": 300, "levels": 5}
+    for settings in (
+        {"dataset": "qmnist", "split": "", "seeds": 4},
+        {"dataset": "fashion-mnist", "split": "", "seeds": 3, "treatments": ("rewind",)},
+        {"dataset": "qmnist", "split": "", "network": "alexnet", "seeds": 3, "treatments": ("rewind",)},
+    ):
+        make_study(root / "demo", **few, **settings)
+    make_study(root / "no-dense", **few, dense=False, seeds=2)
+    make_study(root / "one-seed", **few, seeds=1, techniques=("<b>*their* [own](x)</b>",), treatments=("rewind",))
+    return root
+
+
+def opened(studies: Path, monkeypatch: pytest.MonkeyPatch, **address: str | list[str]) -> AppTest:
+    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(studies))
+    page = AppTest.from_file(str(TOP / "app.py"), default_timeout=60)
+    for name, value in address.items():
+        page.query_params[name] = value
+    page.switch_page("pages/distortion.py").run()
+    assert not page.exception, page.exception
+    return page
+
+
+def texts(page: AppTest) -> str:
+    return "\n".join(element.value for kind in ("markdown", "caption", "info") for element in page.get(kind))
+
+
+def test_sentence_says_where_the_range_ends_and_why() -> None:
+    ranges = helpful_ranges(cells(MADE))
+    said = distortion.range_sentence(ranges, SERIES)
+    assert "With MP, LeNet on QMNIST can be made 4 times smaller (75.0 % sparse)" in said
+    assert "beyond that it loses accuracy and the gaps widen" in said
+    details = distortion.detail_sentences(ranges, 0.99)
+    assert "At ratio 4: accuracy +0.4 pt ± 0.0, alpha 0.95 ± 0.038, evens out." in details
+    assert "At ratio 10: accuracy -2.0 pt ± 0.0, alpha 1.3 ± 0.038, intensifies." in details
+    assert "Mean of 4 seeds; at all of the 2 ratios from 2 to 4 both 99 % intervals lie on the good side." in details
+    assert "Less far: RP at no ratio." in details
+
+
+def test_sentence_of_a_range_that_never_ends_and_of_none() -> None:
+    endless = helpful_ranges(cells(models_of(MP=[(0.5, 0.01, 0.9), (0.75, 0.01, 0.9)])))
+    assert "the furthest that was tried" in distortion.range_sentence(endless, SERIES)
+    none = helpful_ranges(cells(models_of(MP=[(0.5, -0.01, 0.9)], RP=[(0.5, 0.01, 1.2)])))
+    assert "None of the 2 has a pruning ratio that keeps the accuracy" in distortion.range_sentence(none, SERIES)
+    tied = helpful_ranges(cells(models_of(MP=[(0.5, 0.01, 0.9)], RP=[(0.5, 0.01, 0.8)])))
+    assert "As far: MP." in distortion.detail_sentences(tied, 0.99)
+
+
+def test_gaps_that_moved_are_not_called_closed() -> None:
+    wide = models_of(MP=[(0.5, 0.01, 0.2), (0.9, -0.2, 2.0)]).assign(spread=1.4)
+    assert "1.4 times as wide" in distortion.detail_sentences(helpful_ranges(cells(wide)), 0.99)
+
+
+def test_cautions_name_few_seeds_collapse_missing_alpha_and_chance() -> None:
+    models = MADE.assign(collapsed=MADE["ratio"] > 9)
+    models.loc[models.index[0], ["alpha", "reason"]] = [np.nan, "no gap"]
+    said = " ".join(distortion.cautions(cells(models), models, pd.DataFrame({"chance": [0.5, 0.001]})))
+    assert "Some cells have only 3 seeds" in said
+    assert "8 of 24 models put every example into one class" in said
+    assert "1 models have no alpha: no gap." in said
+    assert "In 1 of 2 runs" in said
+
+
+def test_usual_ratios_are_those_nearest_to_the_papers_that_most_series_have() -> None:
+    fine = [(1 - 0.8**level, 0.0, 1.0) for level in range(1, 21)]
+    table = cells(models_of(1, MP=fine, RP=[fine[place] for place in (3, 9, 12)]))
+    assert [round(ratio, 1) for ratio in distortion.default_ratios(table)] == [2.4, 3.8, 9.3, 18.2, 44.4]
+    assert distortion.default_ratios(cells(MADE)) == pytest.approx([2, 4, 10])
+
+
+def test_ratios_have_names_that_tell_them_apart() -> None:
+    assert list(distortion.ratio_names([50.0, 2.0, 9.3132]).values()) == ["2", "9.31", "50"]
+    assert list(distortion.ratio_names([2.0001, 2.0002]).values()) == ["2.0001", "2.0002"]
+
+
+def test_boxes_show_every_seed_and_a_mark_per_cell() -> None:
+    figure = charts.alpha_boxes(MADE, cells(MADE), LOOK, near=True, dark=False)
+    boxes = [trace for trace in figure.data if trace.type == "box"]
+    assert [len(box.y) for box in boxes] == [12, 12]
+    marks = [trace.text for trace in figure.data if trace.type == "scatter" and trace.mode == "text"]
+    assert [text.count("&lt;") for text in marks[0]] == [1, 1, 0] and "&gt;" in marks[0][2]
+    assert "↑" in marks[1][2], "alpha of 30 is out of sight and says so"
+    assert figure.layout.yaxis.range[1] < 4
+    assert charts.alpha_boxes(MADE, cells(MADE), LOOK, near=False, dark=True).layout.yaxis.range[1] > 30
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_dense_accuracy_and_alpha_one_lie_on_one_line(near: bool) -> None:
+    table = cells(MADE)
+    for found in helpful_ranges(table):
+        rows = table[table["series"] == found.series]
+        figure = charts.accuracy_beside_alpha(rows, found, LOOK[found.series], near, dark=False)
+        left, right = figure.layout.yaxis.range, figure.layout.yaxis2.range
+        assert sum(left) / 2 == pytest.approx(0.9) and sum(right) / 2 == pytest.approx(1)
+        assert 0.9 in figure.layout.yaxis.tickvals and 1 in figure.layout.yaxis2.tickvals
+        accuracy, alpha = figure.data
+        assert (accuracy.x[0], accuracy.y[0], alpha.y[0]) == (1, 0.9, 1)
+        shaded = [shape for shape in figure.layout.shapes if shape.type == "rect"]
+        assert len(shaded) == bool(found.cells)
+        assert any(shape.type == "line" and shape.y0 == 0.9 for shape in figure.layout.shapes)
+
+
+def test_page_answers_first_and_shows_all_its_parts(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = opened(studies, monkeypatch)
+    said = texts(page)
+    assert "pruning ratio" in said or "times smaller" in said
+    for heading in ("Alpha by ratio", "Accuracy beside alpha", "Intervals and verdicts", "Classes before and after"):
+        assert heading in said
+    assert len(page.get("plotly_chart")) == 3
+    intervals, ratios, techniques = (frame.value for frame in page.dataframe)
+    assert set(intervals["Verdict"].str[2:]) <= {"intensifies", "evens out", "undecided"}
+    assert (intervals["Seeds"] == 4).all() and len(intervals) == 4 * 5
+    assert list(ratios) == ["Global magnitude, rewind", "Global magnitude, finetune"] + [
+        "Layer random, rewind",
+        "Layer random, finetune",
+    ]
+    assert len(ratios) == 4 and len(techniques) == 6
+    assert "paired by seed" in said
+
+
+@pytest.mark.parametrize("compare", ["Networks", "Data sets"])
+def test_networks_and_data_sets_come_from_the_whole_study(
+    studies: Path, monkeypatch: pytest.MonkeyPatch, compare: str
+) -> None:
+    page = opened(studies, monkeypatch, compare=compare, dataset="QMNIST", network="LeNet")
+    names = {"Networks": {"LeNet", "AlexNet"}, "Data sets": {"QMNIST", "Fashion-MNIST"}}[compare]
+    intervals = page.dataframe[0].value
+    assert set(intervals.iloc[:, 0]) == names
+    assert "independent (Welch)" in texts(page)
+
+
+def test_every_control_runs_and_stands_in_the_address(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = opened(studies, monkeypatch, base="F-score", scale="all", confidence="95 %", ratios=["1.67", "4.63"])
+    assert set(page.dataframe[0].value["Ratio"].round(2)) == {1.67, 4.63}
+    assert "95 % interval" in texts(page)
+    shown = next(box for box in page.selectbox if box.label == "Shown")
+    shown.set_value(shown.options[-1]).run()
+    assert not page.exception
+
+
+def test_another_data_set_keeps_the_page_whole(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = opened(studies, monkeypatch, ratios=["1.67"], dataset="QMNIST", network="LeNet")
+    next(box for box in page.selectbox if box.label == "Study").set_value("one-seed").run()
+    assert not page.exception
+
+
+def test_study_without_dense_levels_says_so(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = opened(studies, monkeypatch, study="no-dense")
+    assert "Nothing to compare with dense" in texts(page) and not page.get("plotly_chart")
+
+
+def test_one_seed_decides_nothing_and_names_stay_text(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = opened(studies, monkeypatch, study="one-seed")
+    said = texts(page)
+    assert "only 1 seed" in said and "No test can be made" in said
+    assert set(page.dataframe[0].value["Verdict"]) == {"? undecided"}
+    assert "*their*" not in said and r"\*their\*" in said
+    assert all("<b>*" not in chart.proto.spec for chart in page.get("plotly_chart"))
+
+
+def test_alpha_is_a_measure_of_the_frontier(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(studies))
+    page = AppTest.from_file(str(TOP / "app.py"), default_timeout=60)
+    page.query_params["measure"] = "Intensification"
+    page.switch_page("pages/frontier.py").run()
+    assert not page.exception
+    assert next(box for box in page.selectbox if box.label == "Unfairness").value == "Intensification"

@@ -1,0 +1,331 @@
+"""Writers: the page on made-up studies with a planted effect, its charts, its words, its pictures."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from engine.analysis.lines import SlopeChange, slope_change
+from engine.analysis.writers import member_accuracy, member_facts
+from engine.images import ImageSet
+from engine.store import Study
+from pages.shared import digits, load, members
+from pages.shared.charts import writers as charts
+from tests.made import make_study
+
+TOP = Path(__file__).resolve().parents[2]
+NASTY = "<img src=x onerror=alert(1)>*b*"
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of made-up studies, to be read only."""
+    root = tmp_path_factory.mktemp("studies")
+    common: dict[str, Any] = {"techniques": ("global_unstructured",), "treatments": ("rewind",), "levels": 3}
+    make_study(root / "planted", **common | {"levels": 6}, writers=40, examples=1600)
+    make_study(root / "nobody", **common, writers=0, seeds=1, groups={}, examples=200)
+    make_study(root / "alone", **common, writers=20, seeds=1, groups={}, examples=200)
+    make_study(root / "no-dense", **common, writers=20, seeds=1, dense=False, examples=200)
+    make_study(root / "level-zero", **common | {"levels": 0}, writers=20, seeds=1, examples=200)
+    names = {"classes": (f"{NASTY}0", f"{NASTY}1"), "groups": {f"{NASTY}s": (f"{NASTY}a", f"{NASTY}b")}}
+    make_study(root / "nasty", **common, **names, writers=12, seeds=1, examples=120, dataset="own", split="")
+    return root
+
+
+@pytest.fixture
+def page(studies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Opens the page on a study with what an address says."""
+    monkeypatch.chdir(TOP)
+    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(studies))
+    monkeypatch.setenv("PRUNESCOPE_DATA", str(tmp_path))
+
+    def open_page(study: str, **query: str) -> AppTest:
+        app = AppTest.from_file(str(TOP / "app.py"), default_timeout=30)
+        app.query_params.update({"study": study, **query})
+        app.switch_page("pages/writers.py").run()
+        assert not app.exception, app.exception
+        return app
+
+    return open_page
+
+
+def text(app: AppTest) -> str:
+    """All words of a page's body."""
+    parts = [*app.markdown, *app.info, *app.caption, *app.warning, *app.error]
+    return "\n".join(str(part.value) for part in parts)
+
+
+def planted(studies: Path, level: int = 6) -> pd.DataFrame:
+    """The members of the planted study, by hand."""
+    study = Study(studies / "planted")
+    said = [study.prediction_matrix(run)[1] for run in study.runs()]
+    before, after = (np.stack([matrix[at] for matrix in said]) for at in (0, level))
+    return member_accuracy(study.examples("qmnist", "writers"), before, after, "writer")
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_answer_states_what_the_engine_finds(page: Any, studies: Path) -> None:
+    table = planted(studies)
+    facts, said = member_facts(table, "abs_tilt"), text(page("planted"))
+    assert f"{facts.n_losing} of 40 writers lose more than 5 points" in said and "mean of 3 seeds" in said
+    assert f"writer {facts.worst}" in said and f"from {100 * (facts.worst_before or 0):.1f} %" in said
+    assert facts.slope is not None and f"95 %: {100 * facts.slope.low * 0.1:+.2f} to" in said
+    assert "hsf0" in said and "hsf4" in said and "partly chance" in said and "A line is not a cause" in said
+
+
+def test_controls_follow_the_address(page: Any, studies: Path) -> None:
+    app = page("planted", level="78.4 %", seed="seed 1", attribute="distance", colour="entropy", member="2003")
+    assert app.select_slider(key="level").value == 3 and app.selectbox(key="seed").value == "seed 1"
+    assert app.selectbox(key="attribute").value == "distance" and app.selectbox(key="colour").value == "entropy"
+    said = text(app)
+    assert "78.4 % sparsity" in said and "seed 1 alone" in said and "One seed only" in said and "distance" in said
+    row = planted(studies).set_index("writer").loc[2003]
+    assert app.selectbox(key="member").value == "2003" and f"{int(row['n'])} digits, " in said
+
+
+def test_nonsense_in_the_address_is_left_out(page: Any) -> None:
+    nonsense = dict.fromkeys(("level", "seed", "attribute", "colour", "member", "series", "least", "technique"), "<b>")
+    app = page("planted", **nonsense)
+    assert app.select_slider(key="level").value == 6 and app.selectbox(key="member").value is None
+
+
+def test_filters_leave_members_out(page: Any) -> None:
+    app = page("planted", series="hsf4")
+    assert "of 20 writers" in text(app) and "20 writers are left out" in text(app)
+    app.slider(key="least").set_value(40).run()
+    assert "of 20 writers" in text(app)
+    app.select_slider(key="level").set_value(1).run()
+    assert not app.exception and "40.0 % sparsity" in text(app)
+
+
+def test_page_without_members_says_so(page: Any) -> None:
+    app = page("nobody")
+    assert "does not say who made its examples" in text(app) and "at least 10 members" in text(app)
+
+
+def test_members_without_series_have_one_line(page: Any) -> None:
+    said = text(page("alone"))
+    assert "of 20 writers" in said and "apart:" not in said and "One seed only" in said
+
+
+@pytest.mark.parametrize(
+    ("study", "words"), [("no-dense", "dense network of these runs is missing"), ("level-zero", "no pruned level")]
+)
+def test_page_says_what_is_missing(page: Any, study: str, words: str) -> None:
+    assert words in text(page(study))
+
+
+def test_without_images_the_page_names_the_command_and_shows_a_table(page: Any) -> None:
+    app = page("planted")
+    assert "`python -m engine data get qmnist` brings them" in text(app)
+    shown = app.dataframe[-1].value
+    assert {"true class", "said before", "said after", "outcome", "seeds right after"} <= set(shown)
+    assert len(shown) == 40
+
+
+def test_with_images_the_wrong_digits_are_framed(page: Any, studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = Study(studies / "planted").examples("qmnist", "writers")["label"].to_numpy()
+    images = np.random.default_rng(0).integers(0, 256, (len(labels), 1, 28, 28)).astype(np.uint8)
+    side = ImageSet(images, labels, pd.DataFrame(index=range(len(labels))))
+    monkeypatch.setattr(load, "test_images", lambda *_: side)
+    said = text(page("planted"))
+    assert "Thick orange frame" in said and "not on this machine" not in said
+    monkeypatch.setattr(load, "test_images", lambda *_: ImageSet(images, labels[::-1], side.groups))
+    assert "not those that were tested" in text(page("planted"))
+
+
+def test_names_with_markup_stay_text(page: Any) -> None:
+    app = page("nasty")
+    said = text(app)
+    assert "<img" not in said.replace("\\<img", "") and "came as predictions only" in said
+    specs = "".join(element.proto.spec for element in app.get("plotly_chart"))
+    assert "&lt;img" in specs.replace("\\u0026", "&") and "<img" not in specs.replace("\\u003c", "<")
+
+
+def test_page_opens_the_shipped_study(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not (TOP / "data" / "demo" / "runs").is_dir() or not any((TOP / "data" / "demo" / "runs").iterdir()):
+        pytest.skip("the shipped study has no runs yet")
+    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(TOP / "data"))
+    said = text(page("demo", dataset="QMNIST (writers)"))
+    assert "of 269 writers lose more than 5 points" in said
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def test_groupings_are_columns_with_many_members() -> None:
+    n = 300
+    table = pd.DataFrame({"example": range(n), "label": np.arange(n) % 20, "writer": np.arange(n) % 50})
+    table = table.assign(few=np.arange(n) % 3, visit=np.arange(n) % 12, each=np.arange(n), tilt=np.linspace(0, 1, n))
+    assert members.groupings(table) == ["writer", "visit"]
+    assert members.attributes(table.assign(abs_tilt=table["tilt"], flat=1.0)) == ["abs_tilt", "tilt"]
+
+
+def test_levels_that_look_alike_get_their_number() -> None:
+    levels = pd.DataFrame({"level": [0, 1, 2, 2, 3], "sparsity": [0, 0.2, 0.5, 0.5, 0.5], "accuracy": 0.9})
+    assert members.level_labels(levels) == {1: "20.0 %", 2: "50.0 % (level 2)", 3: "50.0 % (level 3)"}
+
+
+def test_last_working_level_keeps_three_quarters() -> None:
+    levels = pd.DataFrame({"level": [0, 1, 2, 3], "sparsity": 0.5, "accuracy": [0.96, 0.9, 0.73, 0.71]})
+    assert members.last_working(levels) == 2
+    assert members.last_working(levels[levels["level"] > 0]) is None
+
+
+def test_cautions_name_what_weakens_the_answer() -> None:
+    levels = pd.DataFrame({"level": [0, 1, 2], "sparsity": 0.5, "accuracy": [0.90, 0.93, 0.91]})
+    assert members.gain(levels) == pytest.approx(0.03)
+    mean, alone = members.Moment("x", 0.5, 3, None), members.Moment("x", 0.5, 1, 2)
+    assert members.cautions(mean, 0, "", 0.01) == []
+    said = " ".join(members.cautions(alone, 2, "48.8 %", 0.03))
+    for words in ("no longer works", "48.8 % or below", "not trained to its best", "One seed only", "2 more seeds"):
+        assert words in said
+
+
+@pytest.mark.parametrize(
+    ("low", "before", "after", "verdict"),
+    [
+        (-0.4, -0.1, -0.4, "|tilt\\| matters more"),
+        (-0.4, 0.5, 0.2, "matters less"),
+        (-0.4, 0.1, -0.2, "matters in another way"),
+        (0.4, -0.1, -0.1, "is open"),
+    ],
+)
+def test_verdict_follows_the_interval(low: float, before: float, after: float, verdict: str) -> None:
+    change = SlopeChange("full", 40, 1, 0, before, 0, 1, 0, after, 0, after - before, 0.1, -0.5, low, 0.01, "")
+    change = change if low < 0 else SlopeChange(*[*vars(change).values()][:12], -0.1, low, 0.5, "")
+    assert verdict in members.slope_sentence([change], "abs_tilt", 0.1, "")
+
+
+def test_unknown_slope_is_told_with_its_reason() -> None:
+    table = pd.DataFrame({"abs_tilt": [0.1, 0.2], "before": [1.0, 0.9], "after": [0.9, 0.8]})
+    changes = slope_change(table, "abs_tilt")
+    rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
+    assert "cannot be told: fewer than three points" in members.slope_sentence(rows, "abs_tilt", 0.1, "")
+    shown = members.table_one(changes)["all"].tolist()
+    assert shown[0] == "2" and shown[1] == "—" and shown[-2] == "fewer than three points" and shown[-1] == "—"
+
+
+def test_steps_are_round() -> None:
+    assert members.round_step(pd.Series([0.1, 0.2, 0.31])) == pytest.approx(0.1)
+    assert members.round_step(pd.Series([0.0, 8.0])) == 5.0
+    assert members.round_step(pd.Series([2.0, 2.0])) == 1.0
+
+
+def test_paper_table_has_what_the_paper_printed() -> None:
+    table = members.paper_table()
+    assert table["hsf4"].tolist() == ["0.974", "-0.084", "0.771", "-0.295"]
+    assert table["all"].tolist() == ["0.973", "0.006", "0.784", "-0.138"]
+
+
+# -- charts -----------------------------------------------------------------------------------------------------------
+
+
+def look(**changed: Any) -> charts.Look:
+    usual: dict[str, Any] = {
+        "member": "writer",
+        "word": "writer",
+        "members": "writers",
+        "examples": "digits",
+        "series": "series",
+        "colour": "series",
+        "attribute": "abs_tilt",
+        "attribute_label": "|tilt|",
+        "colour_label": "series",
+        "chosen": "2003",
+        "small": 30,
+        "dark": False,
+    }
+    return charts.Look(**usual | changed)
+
+
+def test_scatter_shows_every_member_once_and_the_chosen_one_as_a_star(studies: Path) -> None:
+    table = planted(studies)
+    palette = charts.series_colours(table, "series", dark=False)
+    figure = charts.before_after(table, look(), palette)
+    clouds = [trace for trace in figure.data if trace.mode == "markers"]
+    assert sum(len(trace.x) for trace in clouds[:-1]) == 40 and list(clouds[-1].customdata) == ["2003"]
+    assert clouds[-1].marker.symbol[0] == "star" or clouds[-1].marker.symbol == "star"
+    assert figure.layout.xaxis.range == figure.layout.yaxis.range and figure.layout.yaxis.scaleanchor == "x"
+    same = figure.data[0]
+    assert list(same.x) == list(same.y) and same.name == "y = x"
+
+
+def test_lines_and_bands_are_the_engines(studies: Path) -> None:
+    table = planted(studies)
+    figure = charts.change_against(table, look(), charts.series_colours(table, "series", dark=True))
+    drawn = {trace.name: trace for trace in figure.data if trace.mode == "lines" and trace.name in ("hsf0", "hsf4")}
+    expected = slope_change(table, "abs_tilt", "series").set_index("group")["slope_change"]
+    for name, trace in drawn.items():
+        assert (trace.y[-1] - trace.y[0]) / (trace.x[-1] - trace.x[0]) == pytest.approx(100 * expected[name])
+    assert set(drawn) == {"hsf0", "hsf4"} and sum(trace.fill == "toself" for trace in figure.data) == 2
+
+
+def test_histogram_counts_every_member(studies: Path) -> None:
+    table = planted(studies)
+    figure = charts.attribute_histogram(table, look(), charts.series_colours(table, "series", dark=False))
+    assert sum(sum(trace.y) for trace in figure.data) == 40 and len({tuple(trace.x) for trace in figure.data}) == 1
+
+
+def test_colour_by_attribute_tells_series_apart_by_dash(studies: Path) -> None:
+    table = planted(studies)
+    palette = charts.series_colours(table, "series", dark=False)
+    figure = charts.before_after(table, look(colour="entropy", colour_label="entropy"), palette)
+    assert {trace.line.dash for trace in figure.data if trace.name in palette} == {"solid", "dash"}
+    assert any(trace.marker.colorbar.title.text == "entropy" for trace in figure.data if trace.mode == "markers")
+
+
+def test_small_members_are_hollow_and_said_to_be_few(studies: Path) -> None:
+    table = planted(studies)
+    palette = charts.series_colours(table, "series", dark=False)
+    cloud = next(t for t in charts.before_after(table, look(small=41), palette).data if t.mode == "markers")
+    assert set(cloud.marker.symbol) == {"circle-open"} and "(few)" in cloud.hovertext[0]
+
+
+def test_colours_of_series_differ_and_stand_out_on_dark(studies: Path) -> None:
+    table = pd.DataFrame({"series": [f"s{i}" for i in range(9)]})
+    for dark in (False, True):
+        assert len(set(charts.series_colours(table, "series", dark).values())) == 9
+    assert charts.series_colours(table, None, dark=True) == {}
+
+
+# -- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def test_usual_prediction_prefers_the_right_class_at_a_tie() -> None:
+    said = digits.said(np.array([[1, 5, 2], [1, 7, 3], [4, 5, 9], [4, 5, 0]]), np.array([4, 7, 9]))
+    assert said.prediction.tolist() == [4, 5, 9] and said.right.tolist() == [0.5, 0.25, 0.25]
+
+
+def test_digits_are_told_apart_by_what_became_of_them() -> None:
+    labels = np.array([0, 1, 2, 3])
+    table = digits.member_digits(labels, np.array([0, 1, 9, 9]), np.array([0, 7, 2, 8]), {3: "three"})
+    assert table["kind"].tolist() == ["right", "lost", "gained", "both"]
+    assert table["label"].tolist() == ["0", "1", "2", "three"] and table["after"].tolist() == ["0", "7", "2", "8"]
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_sheet_frames_the_wrong_ones(channels: int) -> None:
+    labels = np.array([0, 1, 2, 3, 4])
+    table = digits.member_digits(labels, np.array([0, 1, 9, 9, 4]), np.array([0, 7, 2, 8, 4]), {})
+    images = np.full((5, channels, 28, 28), 200, np.uint8)
+    sheet = Image.open(io.BytesIO(digits.tile_sheet(table, images, 3, dark=False)))
+    width, height = digits.SHARP * (digits.SIDE + digits.GAP), digits.SHARP * (digits.SIDE + digits.TEXT + digits.GAP)
+    assert sheet.size == (3 * width, 2 * height) and sheet.size[0] == digits.SHARP * digits.sheet_width(3)
+    corner = digits.SHARP * digits.GAP // 2 + 1
+    pixels = [sheet.getpixel((i % 3 * width + corner, i // 3 * height + corner)) for i in range(5)]
+    framed = {digits.FRAMES[kind][0]: kind for kind in digits.FRAMES}
+    found = [framed.get("#{:02X}{:02X}{:02X}".format(*pixel[:3]), "right") for pixel in pixels]
+    assert found == table["kind"].tolist()
+
+
+def test_long_names_fit_below_their_tile() -> None:
+    table = digits.member_digits(np.array([0]), np.array([0]), np.array([1]), {0: "ankle boot", 1: "sandal" * 9})
+    assert digits.tile_sheet(table, np.zeros((1, 1, 28, 28), np.uint8), 1, dark=True)
