@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.shared import contents, flags, formats, load, protocol
 from pages.shared.frame import MENU, open_page, shared_link
-from pages.shared.show import answer
+from pages.shared.show import answer, beside
 
 frame = open_page("app.py")
 found = load.flags(frame.source, frame.experiment)
@@ -44,7 +44,7 @@ if len(table):
     st.caption(flags.cautions(rows, len(names)))
 for sentence in flags.left_out(rows):
     st.caption(sentence)
-if found.no_groups:
+if found.no_groups and len(table):
     st.caption(formats.plain(f"No worst group: {found.no_groups}."))
 
 # -- how it was made, and where to look next --------------------------------------------------------------------------
@@ -56,13 +56,14 @@ st.markdown(
 )
 
 st.markdown("##### Ask further")
-cards = st.container(horizontal=True, gap="small")
-for entry in MENU[1:]:
-    with cards.container(border=True, width=245, height="stretch", gap="xsmall"):
-        st.page_link(entry.file, label=f"**{entry.label}**", icon=entry.icon, query_params=shared_link())
-        st.caption(entry.question)
+for column, entries in zip(beside("pages", [1, 1]), (MENU[1::2], MENU[2::2]), strict=True):
+    for entry in entries:
+        label = f"**{entry.label}** · {entry.question}"
+        column.page_link(entry.file, label=label, icon=entry.icon, query_params=shared_link())
 
 st.markdown("##### All experiments in this study", help="Runs that differ in anything listed here are never averaged.")
+if about := contents.about(frame.source.study):
+    st.markdown(formats.plain(about))
 st.dataframe(
     contents.experiment_table(catalog, frame.experiment),
     hide_index=True,

@@ -17,7 +17,7 @@ TEMPORARY = ".tmp"
 FORGOTTEN = 86_400.0
 """Seconds after which a temporary of another machine counts as left over."""
 
-BLANK = b"unsealed" * 8
+BLANK = b"(the SHA-256 of this file, taken with these words in its place.)"
 """What stands in a file in place of its seal, its own digest, while that is computed."""
 
 

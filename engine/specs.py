@@ -100,18 +100,20 @@ def _check_schedule(spec: RunSpec) -> None:
 
 
 def _check_mitigation(spec: RunSpec) -> None:
-    row = CONSTRAINTS[spec.constraint]
+    row, arm = CONSTRAINTS[spec.constraint], MITIGATIONS[spec.mitigation]
     defaults = {f.name: f.default for f in fields(RunSpec)}
     changed = [name for name in MITIGATION_SETTINGS if getattr(spec, name) != defaults[name]]
     if spec.mitigation == "none" and changed:
         raise PruneScopeError(f"{changed[0]} has no meaning for the mitigation 'none'; choose before, after or both.")
     if "tolerance" in changed and not row.is_one_sided:
         raise PruneScopeError(f"tolerance has no meaning for the constraint {row.key!r}; only drop takes it.")
-    if row.is_one_sided and MITIGATIONS[spec.mitigation].dense:
+    if row.is_one_sided and arm.dense:
         raise PruneScopeError(
             f"The constraint {row.key!r} looks back at the dense network, so its mitigation is 'after', "
             f"not {spec.mitigation!r}."
         )
+    if (arm.dense and spec.epochs < 2) or (arm.pruned and (spec.epochs_after or spec.epochs) < 2):
+        raise PruneScopeError("Mitigation learns from each epoch for the next one, so it needs 2 epochs or more.")
 
 
 def _check_grouping(spec: RunSpec, name: str) -> None:

@@ -163,12 +163,11 @@ def _require_equal(what: str, kept: object, counted: object) -> None:
 
 
 def _broken_snapshots(study: Study) -> Iterator[Fault]:
-    for folder in ("dense", "work"):
-        for path in sorted((study.path / folder).rglob("*")):
-            if path.suffix in (".safetensors", ".outcome"):
-                try:
-                    whole_tensors(path)
-                except FileNotFoundError:
-                    pass  # its run has just been finished
-                except (OSError, ValueError) as error:
-                    yield Fault(path.relative_to(study.path).as_posix(), f"It is damaged: {error}.")
+    """Dense networks and work in progress that are damaged; names with a dot in front are not finished."""
+    for path in sorted([*study.path.glob("dense/[!.]*"), *study.path.glob("work/[!.]*/**/[!.]*.*")]):
+        try:
+            whole_tensors(path)
+        except FileNotFoundError:
+            pass  # its run has just been finished
+        except (OSError, ValueError) as error:
+            yield Fault(path.relative_to(study.path).as_posix(), f"It is damaged: {error}.")

@@ -1,1 +1,49 @@
-"""x"""
+"""What do these pages say of my models?"""
+
+import streamlit as st
+
+from pages.shared import arrivals
+from pages.shared.frame import open_without_study
+from pages.shared.show import answer
+
+EXAMPLE = """example,label,prediction,technique,sparsity,seed,age_group
+img001,cat,cat,dense,0,0,young
+img001,cat,dog,magnitude,0.9,0,young
+img002,dog,dog,dense,0,0,old
+img002,dog,dog,magnitude,0.9,0,old
+"""
+
+open_without_study("pages/bring.py")
+answer(
+    "Bring a table of predictions from any toolkit, and every page works on it: **which example, its true class, what "
+    "the model says, how sparse the model is**. Groups and attributes come along."
+)
+with st.expander("What a file looks like"):
+    st.code(EXAMPLE, language=None)
+    st.markdown(
+        "One row per model and example, as CSV (UTF-8) or Parquet; or one row per example and one column per model, "
+        "named like `magnitude@0.9#0`. Rows of the technique `dense` serve every technique of the same seed. Several "
+        "seeds give intervals. On the command line: `python -m engine import FILE --study DIR`."
+    )
+
+# -- the file ---------------------------------------------------------------------------------------------------------
+left, right = st.columns([2, 1], gap="large")
+file = left.file_uploader("Predictions", ["csv", "tsv", "txt", "parquet", "pq"], key="file")
+sidecar = right.file_uploader("Sidecar, if there is one", ["json"], key="sidecar", help="An export writes it beside.")
+if file is None:
+    st.stop()
+seen = arrivals.previewed(file, sidecar)
+if seen is None:
+    st.stop()
+arrivals.show_preview(seen)
+
+# -- what it means ----------------------------------------------------------------------------------------------------
+mapping = arrivals.choose_mapping(seen)
+st.markdown("##### Where it goes")
+target = arrivals.choose_target(file.name)
+if st.button("Import", type="primary", icon=":material/upload:", disabled=target is None) and target is not None:
+    done = arrivals.bring_in(file, sidecar, mapping, target)
+    st.session_state["arrived"] = None if done is None else (file.file_id, target[0], done)
+arrived = st.session_state.get("arrived")
+if arrived and arrived[0] == file.file_id:
+    arrivals.show_done(arrived[2], arrived[1])

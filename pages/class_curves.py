@@ -7,6 +7,8 @@ from engine.records import PruneScopeError
 from engine.unfairness import UNFAIRNESS, unfairness_reason
 from pages.shared import falls, formats, load
 from pages.shared.charts import class_curves as charts
+from pages.shared.charts.class_look import ClassLook
+from pages.shared.charts.technique_curves import total_chart, unfairness_chart
 from pages.shared.frame import open_page
 from pages.shared.show import answer, beside, show_chart
 
@@ -44,7 +46,8 @@ with st.container(horizontal=True, gap="medium"):
         help="The class that is drawn thick; with three seeds or more, with its band.",
         width=140,
     )
-    spotlight = numbers.get(label, falls.in_spotlight(shown))
+    fall = falls.first_fall(shown)
+    spotlight = numbers.get(label, falls.in_spotlight(shown, fall))
     scale = st.segmented_control(
         "Axis",
         list(AXES),
@@ -69,11 +72,18 @@ totals = frame.keep(load.total_means(frame.source, frame.experiment))
 totals = totals[totals["mitigation"] == mitigation]
 of_model = totals[(totals["technique"] == technique) & (totals["treatment"] == treatment)]
 dense = shown.drop_duplicates("class").set_index("class")["dense_accuracy"]
-look = charts.ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, frame.dark)
+look = ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, frame.dark)
 
 with said:
-    answer(falls.fall_sentence(shown, of_model, names))
-    st.markdown(falls.fall_details(shown, names))
+    answer(falls.fall_sentence(shown, fall, of_model, names))
+    st.markdown(falls.fall_details(shown, fall, names))
+
+low, high = look.span
+shades = (
+    "Dark classes were served worst before pruning."
+    if high > low
+    else "Without a dense level that tells classes apart, they have no colour."
+)
 
 # -- the classes ------------------------------------------------------------------------------------------------------
 wide, narrow = beside("classes", [7, 3])
@@ -94,7 +104,7 @@ with wide:
         "class-curves",
         f"Accuracy of each class against sparsity with {formats.model(shown.iloc[0])}, coloured by unpruned accuracy.",
         table,
-        caption="Dark classes were served worst before pruning.",
+        caption=shades,
     )
 with narrow:
     st.markdown(
@@ -107,7 +117,7 @@ with narrow:
             "class-histogram",
             "Number of training examples of each class, in the colours of the curves.",
             facts,
-            caption="In the same colours, best served on top.",
+            caption="In the same colours, best served on top." if high > low else "",
         )
     except PruneScopeError as error:
         st.info(formats.plain(f"The class sizes are not known: {error}"), icon=":material/info:")
@@ -118,7 +128,7 @@ others = [key for key in frame.techniques if (same_way["technique"] == key).any(
 if len(others) > 1:
     st.markdown(f"##### The same classes under each technique, {formats.plain(formats.treatment(treatment)).lower()}")
     show_chart(
-        charts.technique_multiples(same_way, look, others),
+        charts.technique_panels(same_way, look, others),
         "class-multiples",
         f"Class accuracy against sparsity for {len(others)} techniques on the same axes.",
         lambda: falls.technique_table(same_way),
@@ -141,7 +151,7 @@ with left:
     known = every[every["mitigation"] == mitigation].dropna(subset="accuracy")
     worst = known.loc[known.groupby("point")["accuracy"].idxmin()]
     show_chart(
-        charts.total_chart(totals, worst, look, bands),
+        total_chart(totals, worst, look, bands),
         "total-accuracy",
         f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
         lambda: falls.technique_table(totals),
@@ -156,7 +166,7 @@ with right:
         st.info(f"**{label} cannot be computed**: {reason}.", icon=":material/info:")
     else:
         show_chart(
-            charts.unfairness_chart(gaps, measure, look, bands),
+            unfairness_chart(gaps, measure, look, bands),
             "unfairness",
             f"{label} against sparsity by technique.",
             lambda: falls.technique_table(gaps),

@@ -4,9 +4,11 @@ import streamlit as st
 
 from engine.analysis.balances import pooled_slopes
 from engine.analysis.distortion import BASES
+from engine.analysis.paper_findings import findings
 from engine.analysis.ttests import between_ratios, between_series
 from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
 from pages.shared import comparison, distortion, formats, load
+from pages.shared import distortion_tables as tables
 from pages.shared.charts import distortion as charts
 from pages.shared.charts.balances import balance_matrix
 from pages.shared.frame import open_page
@@ -90,8 +92,8 @@ with said:
     answer(distortion.range_sentence(ranges, by_name))
     st.markdown(distortion.detail_sentences(ranges, confidence))
 
-ratio_names = distortion.ratio_names(table["ratio"].unique())
-usual = [ratio_names[ratio] for ratio in distortion.default_ratios(table)]
+ratio_names = tables.ratio_names(table["ratio"].unique())
+usual = [ratio_names[ratio] for ratio in tables.default_ratios(table)]
 looks = {one.label: charts.Look(formats.chart_text(one.label), one.colour, one.symbol) for one in series}
 
 left, right = beside("alpha", [3, 2])
@@ -117,7 +119,7 @@ with left:
         charts.alpha_boxes(shown, shown_cells, looks, near, frame.dark),
         "alpha-boxes",
         f"Boxes of alpha over seeds for {len(looks)} series at {len(ratios)} pruning ratios, with the verdict on top.",
-        distortion.interval_table(shown_cells, list(looks), WHAT[by]),
+        tables.interval_table(shown_cells, list(looks), WHAT[by]),
         caption=f"**>** intensifies, **<** evens out, **?** undecided: where the {100 * confidence:g} % interval of "
         "the mean (thin bar) lies against 1. Undecided does not mean no effect.",
     )
@@ -138,7 +140,8 @@ with right:
         "accuracy-alpha",
         f"Accuracy and alpha of {one} by pruning ratio; dense accuracy and alpha 1 lie on one line.",
         table[table["series"] == one],
-        caption="Shaded: accuracy at dense level or better and alpha at most 1, by means over seeds.",
+        caption="Shaded: accuracy at dense level or better and alpha at most 1, by means over seeds. Part of a gain "
+        "may be the training after the cut.",
     )
 chance = comparison.table_of(series, lambda experiment: load.gap_chance(frame.source, experiment))
 for caution in [
@@ -150,9 +153,9 @@ for caution in [
 # -- intervals --------------------------------------------------------------------------------------------------------
 st.markdown("##### Intervals and verdicts")
 st.dataframe(
-    distortion.styled_intervals(distortion.interval_table(shown_cells, list(looks), WHAT[by])),
+    tables.styled_intervals(tables.interval_table(shown_cells, list(looks), WHAT[by])),
     hide_index=True,
-    column_config=distortion.interval_columns(confidence),
+    column_config=tables.interval_columns(confidence),
     placeholder=formats.MISSING,
     alt="Alpha with its interval and verdict, and accuracy, of each series at each ratio.",
 )
@@ -160,6 +163,12 @@ st.caption(
     "Alpha below 1 beside gaps as wide as before says that the gaps moved to other classes, not that they closed; "
     "training anew from the first weights can do that by itself."
 )
+
+# -- the paper's findings ---------------------------------------------------------------------------------------------
+if by == "technique":
+    st.markdown("##### What the paper found, and this study", help="Good et al. 2022; decided by intervals, as above.")
+    for finding in findings(shown, confidence):
+        st.markdown(distortion.finding_sentence(finding))
 
 # -- balances before and after ----------------------------------------------------------------------------------------
 st.markdown(
@@ -170,7 +179,7 @@ panels = dict(list(looks.items())[:MOST_PANELS])
 points = comparison.table_of(
     [by_name[name] for name in panels], lambda experiment: load.balances(frame.source, experiment, base)
 ).merge(shown[["series", "run", "level", "ratio"]], on=["series", "run", "level"])
-points["text"] = distortion.point_texts(points, by_name, frame.source)
+points["text"] = tables.point_texts(points, by_name, frame.source)
 slopes = pooled_slopes(points, ["series", "ratio"])
 show_chart(
     balance_matrix(points, slopes, panels, near, frame.dark),
@@ -178,7 +187,7 @@ show_chart(
     f"Normalised balance of every class before against after, for {len(panels)} series at {len(ratios)} ratios.",
     slopes,
     caption="Solid: slope α of all networks together, with r² and their mean accuracy. Dashed: no change. "
-    f"{distortion.panel_note(len(looks), MOST_PANELS)}",
+    f"{tables.panel_note(len(looks), MOST_PANELS)}",
 )
 
 # -- tests ------------------------------------------------------------------------------------------------------------
@@ -188,7 +197,7 @@ st.markdown(
 )
 left, right = beside("tests", [2, 3])
 with left:
-    distortion.show_tests(
+    tables.show_tests(
         between_ratios(shown),
         ratio_names,
         "**Between ratios**: does alpha grow from one ratio to the next?",
@@ -196,10 +205,10 @@ with left:
     )
 with right:
     paired = by == "technique"
-    distortion.show_tests(
+    tables.show_tests(
         between_series(shown, paired),
         ratio_names,
-        f"**Between {distortion.PLURAL[by]}**: does alpha differ at the same ratio?",
-        distortion.PAIRED if paired else distortion.INDEPENDENT,
+        f"**Between {tables.PLURAL[by]}**: does alpha differ at the same ratio?",
+        tables.PAIRED if paired else tables.INDEPENDENT,
     )
 st.caption("After Good et al. 2022, Recall Distortion in Neural Network Pruning and the Undecayed Pruning Algorithm.")

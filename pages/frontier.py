@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from engine.analysis.agreement import agreement
@@ -10,6 +11,7 @@ from engine.analysis.choice import choices_by_measure, choose
 from engine.unfairness import UNFAIRNESS
 from pages.shared import formats, load, records
 from pages.shared.charts import frontier as charts
+from pages.shared.decision import decision_html, decision_json
 from pages.shared.frame import open_page
 from pages.shared.show import show_chart
 from pages.shared.wording import choice_sentence, no_choice, stakeholder_sentence
@@ -130,12 +132,19 @@ with others:
 with record:
     st.markdown("##### Decision record")
     st.write("The choice with its reasons, numbers and limits, to keep or to hand on.")
-    figures = {"Sparsity and unfairness": figure, "Classes, dense and chosen": class_figure}
-    name = f"decision-{frame.name}"
+
+    def figures() -> dict[str, go.Figure]:
+        """The page's charts for a record, which is light always."""
+        return {
+            "Sparsity and unfairness": charts.frontier_chart(points, choice, texts, False, scale, second),
+            "Classes, dense and chosen": charts.class_chart(table, False),
+        }
+
+    name, address = f"decision-{frame.name}", records.link(frame, choice)
     html_side, json_side = st.columns(2)
     html_side.download_button(
         "HTML, for people",
-        lambda: records.as_html(frame, points, choice, trust, figures),
+        lambda: decision_html(records.decision(frame, points, choice, trust, address), figures()),
         f"{name}.html",
         "text/html",
         key="record-html",
@@ -143,7 +152,7 @@ with record:
     )
     json_side.download_button(
         "JSON, for machines",
-        lambda: records.as_json(frame, points, choice, trust),
+        lambda: decision_json(records.decision(frame, points, choice, trust, address)),
         f"{name}.json",
         "application/json",
         key="record-json",

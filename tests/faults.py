@@ -1,9 +1,11 @@
-"""Faults on purpose: one process loads torch once, forks sweeps of tiny runs from itself, and kills, stops or starves them.
+"""Faults on purpose: one process loads torch once and forks sweeps of tiny runs, to kill, stop or starve them.
 
-`python -m tests.faults NAME FOLDER [NUMBER]` runs one of the functions below; it fails where what should hold does not.
+`python -m tests.faults FOLDER` reads lines `NAME NUMBER` and runs the function of that name, each in a fork of its own;
+it says "passed" or "failed" at the end of each. `NAME NUMBER` as further arguments run one alone.
 """
 
 import builtins
+import itertools
 import json
 import os
 import random
@@ -28,6 +30,7 @@ from engine.store import Study
 from engine.sweep import run_sweep, sweep_status
 from engine.verify import verify_study
 from engine.worker import Place, Result, perform
+from tests.crashes import CRASHED, crash_at, exit_code, in_child
 from tests.studies import files_of
 
 ROOT = Path("unused")
@@ -35,7 +38,7 @@ TINY = checked(RunSpec("digits", "lenet", "global_unstructured", levels=3, epoch
 TECHNIQUES = ("global_unstructured", "l1_structured", "random_unstructured", "random_structured")
 SPECS = tuple(
     replace(TINY, technique=technique, treatment=treatment, seed=seed)
-    for seed in range(3)
+    for seed in range(2)
     for treatment in ("rewind", "finetune")
     for technique in TECHNIQUES
 )
@@ -63,8 +66,8 @@ def log_work(folder: Path) -> Path:
         log("end", spec.key)
         return finished
 
-    def logged_keep(self: object, outcome: object, seconds: float) -> None:
-        keep(self, outcome, seconds)
+    def logged_keep(self: Any, outcome: Any, *others: object) -> None:
+        keep(self, outcome, *others)
         log("level", f"{self.spec.key}/{outcome.level}")
 
     def logged_train(spec: RunSpec, *others: object) -> None:
@@ -77,26 +80,6 @@ def log_work(folder: Path) -> Path:
 
 def logged(path: Path) -> list[tuple[str, str, int]]:
     return [(what, of, int(process)) for what, of, process in map(str.split, path.read_text().splitlines())]
-
-
-def in_child(act: Callable[[], object]) -> int:
-    """Number of a new process that acts and ends."""
-    if child := os.fork():
-        return child
-    code = 1
-    try:
-        act()
-        code = 0
-    except BaseException:
-        import traceback
-
-        traceback.print_exc()
-    finally:
-        os._exit(code)
-
-
-def exit_code(child: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def answering(act: Callable[[], Any]) -> tuple[int, Callable[[], Any]]:
@@ -114,7 +97,7 @@ def answering(act: Callable[[], Any]) -> tuple[int, Callable[[], Any]]:
     return child, answer
 
 
-def wait_until(holds: Callable[[], object], seconds: float = 60.0) -> None:
+def wait_until(holds: Callable[[], object], seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "waited in vain"
@@ -131,7 +114,7 @@ def perform_tiny(study: Path, spec: RunSpec = TINY) -> Result:
 
 def assert_whole_and_tidy(study: Study) -> None:
     """Nothing is broken, nothing is left over, nobody claims anything."""
-    assert verify_study(study) == []
+    assert not (faults := verify_study(study)), faults
     there = [path for path in study.path.rglob("*") if path.name.endswith(files.TEMPORARY)]
     assert there == [], there
     assert not list((study.path / "work").glob("*")) and not list((study.path / "claims").glob("*"))
@@ -139,9 +122,17 @@ def assert_whole_and_tidy(study: Study) -> None:
 
 
 def undisturbed(folder: Path) -> dict[str, dict[str, str]]:
-    """What a sweep leaves that nothing happens to."""
-    assert exit_code(in_child(lambda: sweep(folder / "calm"))) == 0
-    assert_whole_and_tidy(Study(folder / "calm"))
+    """What a sweep leaves that nothing happens to; made once for all."""
+    study = Study(folder.parent / "calm")
+    if not study.path.exists():
+        assert exit_code(in_child(lambda: sweep(study.path))) == 0
+        assert_whole_and_tidy(study)
+    return files_of(study)
+
+
+def undisturbed_run(folder: Path, spec: RunSpec) -> dict[str, dict[str, str]]:
+    """What one run leaves that nothing happens to."""
+    assert perform_tiny(folder / "calm", spec).state == "done"
     return files_of(Study(folder / "calm"))
 
 
@@ -150,12 +141,15 @@ def undisturbed(folder: Path) -> dict[str, dict[str, str]]:
 
 def kills(folder: Path, n_kills: int) -> None:
     """SIGKILL of workers and parents at random moments, with restarts: as if nothing had happened."""
-    expected, log = undisturbed(folder), log_work(folder)
+    begun = time.monotonic()
+    assert exit_code(in_child(lambda: sweep(folder / "calm"))) == 0
+    longest = (time.monotonic() - begun) / 10  # a busy machine gets more time between kills
+    expected, log = files_of(Study(folder / "calm")), log_work(folder)
     draw, n_done, n_rounds = random.Random(n_kills), 0, 0
     while n_done < n_kills:
         study, n_rounds = Study(folder / f"round-{n_rounds}"), n_rounds + 1
         log.write_text("")
-        n_killed, n_in_flight = kill_until_done(study, draw)
+        n_killed, n_in_flight = kill_until_done(study, lambda: draw.uniform(0.02, longest), n_kills - n_done)
         assert exit_code(in_child(lambda study=study: sweep(study.path))) == 0  # what killed processes left over goes
         assert files_of(study) == expected
         assert_whole_and_tidy(study)
@@ -166,18 +160,20 @@ def kills(folder: Path, n_kills: int) -> None:
     print(f"{n_done} kills in {n_rounds} sweeps of {len(SPECS)} runs: each study equals the undisturbed one.")
 
 
-def kill_until_done(study: Study, draw: random.Random) -> tuple[int, int]:
+def kill_until_done(study: Study, pause: Callable[[], float], most: int) -> tuple[int, int]:
     """Number of kills until a sweep, started again after each one of its parent, is through; runs in flight at them."""
     n_killed = n_in_flight = 0
     parent = in_child(lambda: sweep(study.path))
     while True:
-        time.sleep(draw.uniform(0.02, 0.4))
+        time.sleep(pause())
         assert sweep_status(SPECS, study).planned == len(SPECS)
         ended, status = os.waitpid(parent, os.WNOHANG)
         if ended:
             assert status == 0
             return n_killed, n_in_flight
-        victim = draw.choice([parent, *(process.pid for process in psutil.Process(parent).children())])
+        if n_killed == most:
+            continue
+        victim = random.choice([parent, *(process.pid for process in psutil.Process(parent).children())])
         os.kill(victim, signal.SIGKILL)
         n_killed, n_in_flight = n_killed + 1, n_in_flight + (2 if victim == parent else 1)
         if victim == parent:
@@ -198,67 +194,21 @@ def assert_nothing_twice(log: Path) -> int:
 
 
 def crashes(folder: Path, every: int) -> None:
-    """The end of the process in the middle of the n-th write, sync or rename, for every n (or each `every`th)."""
+    """The end of a run's process in the middle of its n-th write, sync or rename, for every n (or each `every`th)."""
     spec = replace(TINY, levels=1)
-    assert perform_tiny(folder / "calm", spec).state == "done"
-    expected, n = files_of(Study(folder / "calm")), 0
-    while True:
-        n += every
-        study = Study(folder / f"crash-{n}")
+    expected, n = undisturbed_run(folder, spec), 0
+    for n in itertools.count(1, every):
+        study = Study(folder / f"{n}")
         child = in_child(lambda n=n, study=study: (crash_at(n), perform_tiny(study.path, spec), catalog.refresh(study)))
         crashed = exit_code(child) == CRASHED
-        assert verify_study(study) == []
+        assert not (faults := verify_study(study)), faults
         assert len(study.levels()) == 2 * len(study.runs())
         assert exit_code(in_child(lambda study=study: sweep_one(study.path, spec))) == 0
         assert files_of(study) == expected
         assert_whole_and_tidy(study)
         if not crashed:
             break
-    print(f"{n - every} moments: whole after each, and the run is made after each.")
-
-
-CRASHED = 77
-
-
-def crash_at(n: int) -> None:
-    """From now on, end this process at its n-th write, sync or rename; a write gets half way."""
-    left = [n]
-
-    def counted(act: Callable[..., object]) -> Callable[..., object]:
-        def acting(*arguments: object, **named: object) -> object:
-            left[0] -= 1
-            if left[0] == 0:
-                os._exit(CRASHED)
-            return act(*arguments, **named)
-
-        return acting
-
-    for name in ("fsync", "replace", "rename", "link", "mkdir", "unlink", "rmdir"):
-        setattr(os, name, counted(getattr(os, name)))
-
-    def counted_open(path: Path, mode: str) -> object:
-        file = builtins.open(path, mode)
-
-        def write(content: bytes) -> None:
-            left[0] -= 1
-            if left[0] == 0:
-                file.write(content[: len(content) // 2])
-                file.flush()
-                os._exit(CRASHED)
-            file.write(content)
-
-        class Counted:
-            def __enter__(self) -> "Counted":
-                return self
-
-            def __exit__(self, *error: object) -> None:
-                file.close()
-
-        opened = Counted()
-        opened.write, opened.flush, opened.fileno = write, file.flush, file.fileno
-        return opened
-
-    files.open = counted_open
+    print(f"{n - 1} moments, each {every}: whole after each, and the run is made after each.")
 
 
 def sweep_one(study: Path, spec: RunSpec) -> None:
@@ -268,7 +218,7 @@ def sweep_one(study: Path, spec: RunSpec) -> None:
 def frozen(folder: Path, n_levels: int) -> None:
     """A worker stopped past its claim's expiry and woken while another works, or once that is done: one result."""
     spec = replace(TINY, levels=n_levels)
-    assert perform_tiny(folder / "calm", spec).state == "done"
+    expected = undisturbed_run(folder, spec)
     log, claims.EXPIRY, claims.HEARTBEAT = log_work(folder), 1.0, 0.2
     for moment in ("while", "after"):
         study = Study(folder / moment)
@@ -283,38 +233,34 @@ def frozen(folder: Path, n_levels: int) -> None:
         os.kill(first, signal.SIGCONT)
         states += [first_said()] if states else [first_said(), second_said()]
         assert sorted(states) == ["done", "found"], states
-        assert files_of(study) == files_of(Study(folder / "calm"))
+        assert files_of(study) == expected
         assert exit_code(in_child(lambda study=study: sweep_one(study.path, spec))) == 0
         assert_whole_and_tidy(study)
     print("Stopped past the expiry and woken while another worked and after it: one result each time.")
 
 
 def full_disk(folder: Path, every: int) -> None:
-    """No room from the n-th write on, for every n (or each `every`th): a failure with its reason; then there is room."""
+    """No room from a run's n-th write on, for every n (or each `every`th): it fails with the reason."""
     spec, n = replace(TINY, levels=1), 0
-    assert perform_tiny(folder / "calm", spec).state == "done"
-    while True:
-        n += every
-        study = Study(folder / f"full-{n}")
-        _, said = answering(lambda n=n, study=study: (fill_at(n), perform_tiny(study.path, spec))[1].__dict__)
-        result = said()
+    expected = undisturbed_run(folder, spec)
+    for n in itertools.count(1, every):
+        study = Study(folder / f"{n}")
+        result = answering(lambda n=n, study=study: (fill_at(n), perform_tiny(study.path, spec))[1].__dict__)[1]()
         if result["state"] == "done":
             break
         assert result["state"] == "failed" and "the file-size limit is reached" in result["reason"], result
         assert "Traceback" not in result["reason"]
-        assert verify_study(study) == []
+        assert not (faults := verify_study(study)), faults
         status = sweep_status([spec], study)
         assert status.planned == 1 and not status.running and not status.done
         assert exit_code(in_child(lambda study=study: sweep_one(study.path, spec))) == 0
-        assert files_of(study) == files_of(Study(folder / "calm"))
+        assert files_of(study) == expected
         assert_whole_and_tidy(study)
-    print(
-        f"{n - every} writes without room: a failure with its reason each time, and the run is made once there is room."
-    )
+    print(f"{n - 1} writes, each {every}, without room: it fails with the reason, and is made once there is room.")
 
 
 def fill_at(n: int) -> None:
-    """From the n-th write of this process on, no file may grow beyond half of what that one wants."""
+    """From the n-th write of this process on, no file may grow beyond a few bytes."""
     opened = [0]
 
     def counted_open(path: Path, mode: str) -> object:
@@ -379,7 +325,13 @@ def deaths(folder: Path, n_times: int) -> None:
         exit_code(parent)
 
 
+def act(folder: Path, name: str, number: str) -> None:
+    (folder / name).mkdir()
+    verdict = exit_code(in_child(lambda: globals()[name](folder / name, int(number))))
+    print("failed" if verdict else "passed", flush=True)
+
+
 if __name__ == "__main__":
-    name, place, number = sys.argv[1:]
     open_laboratory(TINY, ROOT, "cpu")  # read once, so that forks need not
-    globals()[name](Path(place), int(number))
+    for line in [" ".join(sys.argv[2:])] if sys.argv[2:] else sys.stdin:
+        act(Path(sys.argv[1]), *line.split())

@@ -51,7 +51,12 @@ def noise_split(n: int, side: int = 6, n_classes: int = 3, seed: int = 0) -> Spl
 def small_network(side: int = 6, n_classes: int = 3) -> nn.Module:
     torch.manual_seed(0)
     return nn.Sequential(
-        nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(2 * (side - 2) ** 2, 5), nn.Tanh(), nn.Linear(5, n_classes)
+        nn.Conv2d(1, 2, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(2 * (side - 2) ** 2, 5),
+        nn.Tanh(),
+        nn.Linear(5, n_classes),
     )
 
 
@@ -193,7 +198,9 @@ def test_bound_holds_for_a_small_change_and_rows_compare_with_dense(lab: Laborat
         for parameter in trainable(moved):
             parameter.add_(1e-4 * torch.randn(parameter.shape, generator=generator(0, 0, "move")))
     after = pd.DataFrame(diagnosis.rows(moved, outcome, labels))
-    distance = torch.cat([(a - b).detach().flatten() for a, b in zip(moved.parameters(), trained.parameters(), strict=True)])
+    distance = torch.cat(
+        [(a - b).detach().flatten() for a, b in zip(moved.parameters(), trained.parameters(), strict=True)]
+    )
     np.testing.assert_allclose(after["weight_change"], float(distance.norm()), rtol=1e-4)
     np.testing.assert_allclose(after["excessive_loss"], after["loss"] - dense["loss"])
     assert (after["excessive_loss"] <= after["bound"]).all()

@@ -1,4 +1,4 @@
-"""Mitigation: off it is plain training bit for bit, on it closes gaps; arms train what they say; runs resume exactly."""
+"""Mitigation: off it is plain training bit for bit, on it closes gaps; arms train what they say; runs resume."""
 
 import hashlib
 from dataclasses import replace
@@ -40,7 +40,9 @@ def two_groups(n: int = 1000) -> tuple[Split, Members]:
     images[few, 0, 0, 0] -= 20 * (2 * labels[few] - 1)
     images[few, 0, 0, 1] += 30 * (2 * labels[few] - 1)
     pixels = np.repeat(np.clip(images, 0, 255).astype(np.uint8), 2, axis=2)
-    split = replace(make_split(pixels, labels, pixels, 2, torch.device("cpu")), groups=torch.from_numpy(few.astype(int)))
+    split = replace(
+        make_split(pixels, labels, pixels, 2, torch.device("cpu")), groups=torch.from_numpy(few.astype(int))
+    )
     return split, Members("crowd", ("many", "few"), torch.tensor([0.9, 0.1]))
 
 
@@ -83,7 +85,9 @@ def test_equal_gradients_are_more_equal_with_the_full_constraint() -> None:
         for code in (0, 1):
             part = split.part((split.groups == code).nonzero().flatten())
             loss = functional.cross_entropy(network(part.inputs(part.images)), part.labels)
-            norms.append(float(torch.cat([g.flatten() for g in torch.autograd.grad(loss, network.parameters())]).norm()))
+            norms.append(
+                float(torch.cat([g.flatten() for g in torch.autograd.grad(loss, network.parameters())]).norm())
+            )
         return abs(norms[0] - norms[1])
 
     full = replace(TOY, constraint="full", learning_rate=0.2)
@@ -132,7 +136,9 @@ def test_the_mitigated_loss_is_the_formula_by_hand() -> None:
     images, labels, groups = next(grouped_batches(split, spec, generator(0, 0, "o")))
     losses = functional.cross_entropy(network(images), labels, reduction="none")
     gaps = [(losses[groups == code].mean() - losses.mean()).abs() for code in (0, 1)]
-    torch.testing.assert_close(dual.loss(network, images, labels, groups), losses.mean() + 0.3 * gaps[0] + 0.7 * gaps[1])
+    torch.testing.assert_close(
+        dual.loss(network, images, labels, groups), losses.mean() + 0.3 * gaps[0] + 0.7 * gaps[1]
+    )
 
 
 def test_multipliers_rise_by_step_times_violation_and_are_noted() -> None:

@@ -104,6 +104,7 @@ def test_unlike_protocols_have_unlike_words(name: str) -> None:
         ({"mitigation": "after", "tolerance": 0.1}, "tolerance has no meaning for the constraint 'loss'"),
         ({"mitigation": "both", "constraint": "drop"}, "its mitigation is 'after', not 'both'"),
         ({"mitigation": "after", "mitigated_group": "series"}, "There is no grouping of digits 'series'"),
+        ({"mitigation": "after", "epochs_after": 1}, "needs 2 epochs or more"),
         ({"diagnose": ("clas",)}, "did you mean 'class'"),
     ],
 )

@@ -24,8 +24,11 @@ Ints = NDArray[np.intp]
 
 LAGS = 3
 MOST_STEPS = 50
-SETTLED = 1e-12
-"""Relative change of the deviance at which the logit has settled."""
+SETTLED = 1e-9
+"""Most that a row's log odds may still move, relative to the largest, once the logit has settled.
+
+Not the deviance: it comes to rest even while a coefficient runs off to infinity.
+"""
 
 NO_CLUSTERS = "fewer than two of them"
 LONE_ROW = "one row alone carries a coefficient"
@@ -152,20 +155,19 @@ def logit_fit(design: Design, y: Floats, name: str = "accuracy", constant: int |
     model = GLM(design, y, name, constant)
     family, n_columns = model.family, design.shape[1]
     mean = family.starting_mu(y)
-    linear, deviance, n_steps = family.predict(mean), np.inf, 0
+    linear, n_steps = family.predict(mean), 0
     for n_steps in range(1, MOST_STEPS + 1):  # noqa: B007
         weights = family.weights(mean)
         upper = triangle(design, linear + family.link.deriv(mean) * (y - mean), np.sqrt(weights))
         params = solve_triangular(upper[:n_columns, :n_columns], upper[:n_columns, n_columns])
-        linear = design.times(params)
+        before, linear = linear, design.times(params)
         mean = family.fitted(linear)
-        before, deviance = deviance, float(family.deviance(y, mean))
-        if abs(before - deviance) <= SETTLED * abs(deviance) + SETTLED:
+        if np.abs(linear - before).max() <= SETTLED * (1 + np.abs(linear).max()):
             break
     else:
         raise PruneScopeError(
-            f"The logit does not settle within {MOST_STEPS} steps: some terms foretell an accuracy of 0 or 1. "
-            "Fewer terms may help; the linear model needs no such steps."
+            f"The logit does not settle within {MOST_STEPS} steps: where some terms meet, all accuracies are 0 or 1, "
+            "and a coefficient grows without end. Fewer terms may help; the linear fit needs no steps."
         )
     weights = family.weights(mean)
     upper = triangle(design, linear, np.sqrt(weights))

@@ -17,10 +17,10 @@ from scipy.linalg import solve_triangular
 from engine.analysis import cautions
 from engine.analysis.design import Design, dense_design, dependent_columns, r_factor, triangle
 from engine.analysis.effects import Setting, effects
-from engine.analysis.findings import Made, Regression, findings, references
 from engine.analysis.fits import ERRORS, Fit, linear_fit, logit_fit
 from engine.analysis.layout import Layout, layout
 from engine.analysis.population import LeftOut, Population
+from engine.analysis.regression_record import Made, Regression, record, references
 from engine.analysis.terms import PAPER, TERMS, checked_terms, formula, known_rows, varying_terms
 from engine.records import PruneScopeError
 
@@ -54,7 +54,7 @@ def regression(
     condition, inverse = _conditioning(model.upper)
     results = {kind: fit.results(kind) for kind in ERRORS}
     used = {column.term for column in columns.columns}
-    return findings(
+    return record(
         Made(
             fit,
             results,
@@ -105,11 +105,13 @@ def formula_regression(population: Population, text: str, link: str = "linear", 
     model = _formula_model(text, rows)
     table = rows.loc[model.data.row_labels]
     design, y = dense_design(model.exog_names, np.ascontiguousarray(model.exog)), np.asarray(model.endog, float)
+    _check_finite(text, {str(model.endog_names): y, **dict(zip(design.names, design.numeric.T, strict=True))})
     upper = _checked_triangle(design, y)
     repeats = dependent_columns(upper[:-1, :-1])
     if repeats:
         place, parts = next(iter(repeats.items()))
-        raise PruneScopeError(f"The formula's column {design.names[place]} {_repeats(design, parts)}; leave it out.")
+        why = _repeats(design, parts)
+        raise PruneScopeError(f"The formula's column {design.names[place]} cannot be fitted: {why}. Leave it out.")
     names = str(model.endog_names), model.data.const_idx
     fit = linear_fit(design, y, upper, *names) if link == "linear" else logit_fit(design, y, *names)
     fit = replace(fit, clusters=_clusters(table))
@@ -118,7 +120,7 @@ def formula_regression(population: Population, text: str, link: str = "linear", 
     warned = cautions.size_cautions(*fit.design.shape, n_runs=fit.n_clusters("run"))
     results = {kind: fit.results(kind) for kind in ERRORS}
     left_out = population.left_out + missing
-    return findings(Made(fit, results, text, link, errors, _conditioning(upper)[0], left_out, warned))
+    return record(Made(fit, results, text, link, errors, _conditioning(upper)[0], left_out, warned))
 
 
 def _formula_model(text: str, table: pd.DataFrame) -> Any:
@@ -130,6 +132,13 @@ def _formula_model(text: str, table: pd.DataFrame) -> Any:
         columns = ", ".join(map(str, table.columns))
         why = str(error).strip().partition("\n")[0]
         raise PruneScopeError(f"The formula {text!r} cannot be used: {why}. Columns are {columns}.") from error
+
+
+def _check_finite(text: str, columns: dict[str, Floats]) -> None:
+    for name, values in columns.items():
+        n_bad = int((~np.isfinite(values)).sum())
+        if n_bad:
+            raise PruneScopeError(f"The formula {text!r} cannot be used: {name} is not finite in {n_bad} rows.")
 
 
 def _checked_triangle(design: Design, y: Floats) -> Floats:
@@ -145,10 +154,10 @@ def _checked_triangle(design: Design, y: Floats) -> Floats:
 def _repeats(design: Design, parts: list[int]) -> str:
     """Why a column adds nothing to those before it."""
     if not parts:
-        return "is 0 in all rows"
+        return "it is 0 in all rows"
     names = [design.names[place] for place in parts]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"is a combination of {shown}"
+    return f"it is a combination of {shown}"
 
 
 def _clusters(table: pd.DataFrame) -> dict[str, Ints]:

@@ -233,8 +233,8 @@ class Reader:
                 scores[role] = values[rows].astype(np.float64 if role == "loss" else np.float16)
         if len(rows) != self.n_rows:  # rows of one data set among others: keep each one's own number
             scores["row"] = rows + self.first_row
-        codes = [array.astype(np.int32) for array in (model, example, prediction)]
-        found.parts.append(Part(self.first_row, codes[0], codes[1], codes[2], scores))
+        small = [array.astype(np.int32) for array in (model, example, prediction)]
+        found.parts.append(Part(self.first_row, small[0], small[1], small[2], scores))
 
 
 def grown(own: np.ndarray | None, n: int, blank: float) -> np.ndarray:

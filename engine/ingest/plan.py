@@ -64,6 +64,8 @@ class Plan:
     """Wide: column of a model -> technique, sparsity, seed, ..."""
     classes: tuple[dict[str, Any], ...] = ()
     """All classes in their order, where they are known: name, n_train, entropy."""
+    guess: bool = True
+    """Whether what is not said is guessed from the names; the page says everything."""
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What an export says of its runs: run -> settings."""
 
@@ -121,6 +123,8 @@ def completed(plan: Plan, names: Sequence[str], floats: Sequence[str]) -> Plan:
     for column in (*plan.columns.values(), *plan.groups, *plan.attributes, *plan.models):
         if column not in names:
             raise nearest(column, list(names), "column")
+    if plan.guess is False:
+        return plan
     taken = {*plan.columns.values(), *plan.groups, *plan.attributes, *plan.models}
     columns = dict(plan.columns)
     by_name = {name.casefold().replace(" ", "_"): name for name in reversed(names)}

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from engine.store import Study
 
 TOP = Path(__file__).resolve().parents[2]
 WAIT = 2 * LIMITS.seconds
+CHILDREN = threading.BoundedSemaphore(2)
+"""So many files are read at a time, whoever brings them."""
 
 
 @dataclass(frozen=True)
@@ -77,16 +80,17 @@ def _ask(task: str, source: Source, mapping: dict[str, Any] | None, limits: Limi
     }
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LC_ALL", "TMPDIR", "HOME", "SYSTEMROOT")}
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "engine.ingest.child"],
-            input=json.dumps(request),
-            capture_output=True,
-            text=True,
-            cwd=TOP,
-            env=env | {"PYTHONPATH": str(TOP)},
-            timeout=WAIT,
-            check=False,
-        )
+        with CHILDREN:
+            done = subprocess.run(
+                [sys.executable, "-m", "engine.ingest.child"],
+                input=json.dumps(request),
+                capture_output=True,
+                text=True,
+                cwd=TOP,
+                env=env | {"PYTHONPATH": str(TOP)},
+                timeout=WAIT,
+                check=False,
+            )
     except subprocess.TimeoutExpired:
         raise PruneScopeError(
             f"{source.name} takes more than {WAIT:,} seconds to read; nothing was imported."

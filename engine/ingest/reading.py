@@ -77,7 +77,7 @@ def open_table(path: Path) -> Table:
     """The table in a file, by what it holds, whatever it is called."""
     try:
         with open(path, "rb") as file:
-            head = file.read(8)
+            head = file.read(16)
             file.seek(0, io.SEEK_END)
             file.seek(max(0, file.tell() - 4))
             tail = file.read(4)
@@ -158,7 +158,7 @@ def _open_csv(path: Path) -> Table:
         raw = file.readline(LIMITS.row_bytes)
         second = file.readline(LIMITS.row_bytes)
     if len(raw) >= LIMITS.row_bytes:
-        raise PruneScopeError(f"The header is longer than {LIMITS.row_bytes:,} bytes; is this a table?")
+        raise PruneScopeError(f"The header is longer than {LIMITS.row_bytes:,} bytes, more than any table needs.")
     _check_encoding(path)
     text = raw.decode("utf-8-sig")
     delimiter = max(DELIMITERS, key=text.count)

@@ -3,11 +3,22 @@
 import pandas as pd
 
 from engine.catalog import Catalog
+from engine.records import PruneScopeError
+from engine.store import Study
 from pages.shared import formats
 from pages.shared.load import EXPERIMENT, Experiment
 
 SHOWN = 3
 """How many of the runs that are not whole are named."""
+
+
+def about(study: Study) -> str:
+    """What the study says of itself; empty where it says nothing."""
+    try:
+        words = [str(study.info.get(key, "")).strip() for key in ("title", "description")]
+    except PruneScopeError as error:
+        return str(error)
+    return " ".join(text if text.endswith(".") else f"{text}." for text in words if text)
 
 
 def figures(catalog: Catalog) -> dict[str, tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,8 @@ class Decision:
     link: str
     command: str
     made: str
+    no_groups: str = ""
+    """Why there is no table of groups, where there is none."""
 
 
 def decision_json(decision: Decision) -> str:
@@ -66,12 +69,13 @@ def decision_json(decision: Decision) -> str:
         "rivals": _rows(decision.rivals),
         "classes": _rows(decision.classes),
         "groups": _rows(decision.groups),
+        "no_groups": decision.no_groups,
         "runs": decision.runs,
         "limits": list(LIMITS),
         "link": decision.link,
         "command": decision.command,
     }
-    return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps(_plain(values), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def decision_html(decision: Decision, figures: dict[str, go.Figure]) -> str:
@@ -90,19 +94,19 @@ def decision_html(decision: Decision, figures: dict[str, go.Figure]) -> str:
             }
         ),
         "<h2>The choice</h2>",
-        _facts(decision.chosen),
+        _facts({name: _words(name, value, choice.measure) for name, value in decision.chosen.items()}),
     ]
     for number, (title, figure) in enumerate(figures.items()):
         drawn = go.Figure(figure).update_layout(template="plotly_white")
         parts += [f"<h2>{html.escape(title)}</h2>", drawn.to_html(full_html=False, include_plotlyjs=number == 0)]
-    parts += ["<h2>Class by class</h2>", _table(decision.classes)]
-    if len(decision.groups):
-        parts += ["<h2>Group by group</h2>", _table(decision.groups)]
+    parts += ["<h2>Class by class</h2>", _table(decision.classes, choice.measure), "<h2>Group by group</h2>"]
+    missing = f"<p>There is no table of groups: {html.escape(decision.no_groups)}.</p>"
     parts += [
+        _table(decision.groups, choice.measure) if len(decision.groups) else missing,
         "<h2>Rivals, and why they lost</h2>",
-        _table(decision.rivals),
+        _table(decision.rivals, choice.measure),
         "<h2>How it was made</h2>",
-        _table(pd.DataFrame(decision.runs)),
+        _table(pd.DataFrame(decision.runs), choice.measure),
         f"<p>Reproduce one run: <code>{html.escape(decision.command)}</code></p>",
         f'<p>Reopen this view: <a href="{html.escape(decision.link, quote=True)}">{html.escape(decision.link)}</a></p>',
         "<h2>Limits</h2>",
@@ -114,25 +118,34 @@ def decision_html(decision: Decision, figures: dict[str, go.Figure]) -> str:
 
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = table.astype(object).where(table.notna(), None).to_dict("records")
-    return [{str(name): _json_value(value) for name, value in row.items()} for row in rows]
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
-def _json_value(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
+def _plain(value: Any) -> Any:
+    """The value in JSON's types; a number that is not one, or has no end, is null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if value is pd.NA:
+        return None
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _facts(values: dict[str, Any]) -> str:
-    rows = "".join(f"<tr><th>{html.escape(str(k))}</th><td>{html.escape(str(v))}</td></tr>" for k, v in values.items())
+def _facts(values: dict[str, str]) -> str:
+    rows = "".join(f"<tr><th>{html.escape(_title(k))}</th><td>{html.escape(v)}</td></tr>" for k, v in values.items())
     return f"<table>{rows}</table>"
 
 
-def _table(table: pd.DataFrame) -> str:
+def _table(table: pd.DataFrame, measure: str) -> str:
     numeric = {name: pd.api.types.is_numeric_dtype(table[name]) for name in table}
     kind = {name: ' class="number"' if is_number else "" for name, is_number in numeric.items()}
-    head = "".join(f"<th{kind[name]}>{html.escape(str(name).replace('_', ' '))}</th>" for name in table)
+    head = "".join(f"<th{kind[name]}>{html.escape(_title(name))}</th>" for name in table)
     body = "".join(
-        "<tr>" + "".join(f"<td{kind[name]}>{_cell(name, value)}</td>" for name, value in row.items()) + "</tr>"
+        "<tr>"
+        + "".join(f"<td{kind[name]}>{html.escape(_words(name, value, measure))}</td>" for name, value in row.items())
+        + "</tr>"
         for row in table.to_dict("records")
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -141,11 +154,26 @@ def _table(table: pd.DataFrame) -> str:
 RATES = ("accuracy", "dense", "low", "high")
 
 
-def _cell(name: object, value: Any) -> str:
-    if isinstance(value, float):
-        if name == "sparsity":
-            return html.escape(formats.sparsity(value))
-        if name == "change":
-            return html.escape(formats.points(value))
-        return html.escape(formats.percent(value) if name in RATES else formats.number(value))
-    return html.escape(formats.MISSING if value is None else str(value))
+def _title(name: object) -> str:
+    """A fact's name for people."""
+    text = str(name).removesuffix("_sd")
+    text = formats.measure(text) if formats.measure(text) != text else text.replace("_", " ")
+    return f"{text}, spread over seeds" if str(name).endswith("_sd") else {"n seeds": "seeds"}.get(text, text)
+
+
+def _words(name: object, value: Any, measure: str) -> str:
+    """A fact for people, in its unit."""
+    key, spread = str(name).removesuffix("_sd"), str(name).endswith("_sd")
+    if value is None or value is pd.NA:
+        return formats.MISSING
+    if key == "technique":
+        return formats.technique(str(value))
+    if not isinstance(value, float):
+        return str(value)
+    if key in ("unfairness", measure):
+        return formats.unfairness(value, measure)
+    if key == "change" or (spread and key in RATES):
+        return formats.points(value, sign=not spread)
+    if key == "sparsity":
+        return formats.sparsity(value)
+    return formats.percent(value) if key in RATES else formats.number(value)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pandas as pd
 
 from engine.analysis.curves import NO_DENSE, first_to_fall
-from engine.analysis.identity import MODEL
 from pages.shared import formats
 
 DROP = 0.05
@@ -13,44 +12,49 @@ DROP = 0.05
 
 
 def fallen_for_good(curves: pd.DataFrame, drop: float = DROP) -> pd.DataFrame:
-    """The rows of `class_curves` from which on, at every sparser level too, a class loses more than `drop`.
+    """The rows of one model's `class_curves` from which on, at every sparser level too, a class loses more than `drop`.
 
     A class that dips and recovers, as happens by chance with few seeds, has none.
     """
     rows = curves.sort_values("level", ascending=False)
     lost = rows["dense_accuracy"] - rows["accuracy"] > drop
-    stays = lost.groupby([rows[name] for name in (*MODEL, "class")], observed=True).cummin()
-    return curves[stays.reindex(curves.index)]
+    return curves[lost.groupby(rows["class"]).cummin().reindex(curves.index)]
 
 
-def fall_sentence(curves: pd.DataFrame, totals: pd.DataFrame, names: Mapping[int, str]) -> str:
+def first_fall(curves: pd.DataFrame) -> pd.Series | None:
+    """The row of one model's `class_curves` at which the first class falls for good; None if none does."""
+    fallen = fallen_for_good(curves)
+    first = first_to_fall(fallen, DROP)
+    if first.name is None:
+        return None
+    return fallen[(fallen["class"] == first.name) & (fallen["level"] == first.level)].iloc[0]
+
+
+def fall_sentence(curves: pd.DataFrame, fall: pd.Series | None, totals: pd.DataFrame, names: Mapping[int, str]) -> str:
     """Which class of a model loses more than 5 points first and for good, against the total; markdown."""
     model = formats.plain(formats.model(curves.iloc[0]))
-    reason = first_to_fall(curves, DROP).reason
-    if reason == NO_DENSE:
-        return f"**Nothing can be said of {model}**: {reason}."
-    fallen = _first_row(curves)
-    if fallen is None:
+    if curves["dense_accuracy"].isna().all():
+        return f"**Nothing can be said of {model}**: {NO_DENSE}."
+    if fall is None:
         return _steady_sentence(curves, model, names)
-    lost = fallen["dense_accuracy"] - fallen["accuracy"]
-    there = totals[totals["level"] == fallen["level"]].iloc[0]
+    lost = fall["dense_accuracy"] - fall["accuracy"]
+    there = totals[totals["level"] == fall["level"]].iloc[0]
     change = there["accuracy"] - there["dense_accuracy"]
     return (
-        f"**Under {model}, class {_name(fallen['class'], names)} falls first: at {formats.sparsity(fallen['sparsity'])}"
-        f" sparsity it loses {formats.points_in_words(lost)}, while the total "
+        f"**Under {model}, class {_name(fall['class'], names)} falls first: at {formats.sparsity(fall['sparsity'])} "
+        f"sparsity it loses {formats.points_in_words(lost)}, while the total "
         f"{'loses' if change < 0 else 'gains'} {formats.points_in_words(change)}.**"
     )
 
 
-def fall_details(curves: pd.DataFrame, names: Mapping[int, str]) -> str:
+def fall_details(curves: pd.DataFrame, fall: pd.Series | None, names: Mapping[int, str]) -> str:
     """The fallen class's accuracy with its interval, and the cautions that belong to it; markdown."""
-    fallen = _first_row(curves)
     sentences = []
-    if fallen is not None:
+    if fall is not None:
         sentences.append(
-            f"Its accuracy goes from {formats.percent(fallen['dense_accuracy'])} to "
-            f"{formats.percent(fallen['accuracy'])} {formats.plus_minus(fallen['low'], fallen['high'])} "
-            f"(n {formats.count(fallen['n'])}, {formats.seeds(fallen['n_seeds'])}). Fallen means: more than "
+            f"Its accuracy goes from {formats.percent(fall['dense_accuracy'])} to "
+            f"{formats.percent(fall['accuracy'])} {formats.plus_minus(fall['low'], fall['high'])} "
+            f"(n {formats.count(fall['n'])}, {formats.seeds(fall['n_seeds'])}). Fallen means: more than "
             f"{formats.points_in_words(DROP, 0)} below the dense network at this and every sparser level."
         )
     if curves["n_seeds"].max() == 1:
@@ -63,10 +67,9 @@ def fall_details(curves: pd.DataFrame, names: Mapping[int, str]) -> str:
     return " ".join(sentences)
 
 
-def in_spotlight(curves: pd.DataFrame) -> int | None:
+def in_spotlight(curves: pd.DataFrame, fall: pd.Series | None) -> int | None:
     """The class that falls first; if none does, the one that loses most at the sparsest level."""
-    row = _first_row(curves)
-    row = _most_lost(curves) if row is None else row
+    row = _most_lost(curves) if fall is None else fall
     return None if row is None else int(row["class"])
 
 
@@ -97,15 +100,6 @@ def _steady_sentence(curves: pd.DataFrame, model: str, names: Mapping[int, str])
     change = float(most["accuracy"] - most["dense_accuracy"])
     verb = "loses most there" if change < 0 else "gains least there"
     return f"{text} Class {_name(most['class'], names)} {verb}: {formats.points_in_words(change)}."
-
-
-def _first_row(curves: pd.DataFrame) -> pd.Series | None:
-    """The row at which the first class falls for good."""
-    fallen = fallen_for_good(curves)
-    first = first_to_fall(fallen, DROP)
-    if first.name is None:
-        return None
-    return fallen[(fallen["class"] == first.name) & (fallen["level"] == first.level)].iloc[0]
 
 
 def _most_lost(curves: pd.DataFrame) -> pd.Series | None:

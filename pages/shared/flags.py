@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from engine.analysis.overview import headline
+from engine.analysis.overview import NO_DENSE, headline
 from pages.shared import formats
 from pages.shared.load import Experiment
 
@@ -13,6 +13,8 @@ WITHIN = 0.01
 
 GAIN = 0.02
 """A gain of accuracy above which pruning alone is no explanation."""
+
+NO_BREAK = "\u00a0"
 
 HEAT = "213, 94, 0"
 """Colour of a loss in the table, as red, green, blue."""
@@ -28,6 +30,8 @@ def experiment_name(experiment: Experiment) -> str:
 def headline_sentence(flags: pd.DataFrame, experiment: Experiment, names: Mapping[int, str]) -> str:
     """How much the sparsest model that keeps the accuracy leaves out, and who loses there."""
     name = experiment_name(experiment)
+    if (flags["reason"] == NO_DENSE).all():
+        return f"**What {name} loses cannot be said**: {NO_DENSE}."
     if flags["sparsity"].isna().all():
         return f"**No pruned {name} stays within 1 point of the dense network's accuracy.**"
     flag = flags.loc[flags["sparsity"].idxmax()]
@@ -38,6 +42,8 @@ def headline_sentence(flags: pd.DataFrame, experiment: Experiment, names: Mappin
 
 def detail_sentences(flags: pd.DataFrame, names: Mapping[int, str]) -> str:
     """Which model the headline speaks of, and the largest loss of all where that is another one's."""
+    if (flags["reason"] == NO_DENSE).all():
+        return "Other pages show what there is."
     if flags["sparsity"].isna().all():
         return "Either the first cut is too deep, or the training after it is too short."
     flag = flags.loc[flags["sparsity"].idxmax()]
@@ -82,9 +88,12 @@ def cautions(flags: pd.DataFrame, n_classes: int) -> str:
 
 
 def left_out(flags: pd.DataFrame) -> list[str]:
-    """A sentence for each model that no level of keeps the accuracy."""
-    missing = flags[flags["level"].isna()]
-    return [f"{formats.plain(formats.model(flag))}: {formats.plain(flag['reason'])}." for _, flag in missing.iterrows()]
+    """For each reason, a sentence that names the models that are not in the table; markdown."""
+    sentences = []
+    for reason, rows in flags[flags["level"].isna()].groupby("reason"):
+        models = ", ".join(formats.model(flag) for _, flag in rows.iterrows())
+        sentences.append(formats.plain(f"Not listed, since {reason}: {models}."))
+    return sentences
 
 
 def flag_table(flags: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
@@ -113,9 +122,8 @@ def _cell(flag: pd.Series, kind: str, names: Mapping[int, str], largest: float) 
     doubt = formats.plus_minus(flag[f"{kind}_low"], flag[f"{kind}_high"])
     shown = f"**{_who(flag, kind, names)}**: {formats.points(change)}"
     shown = f':color[{shown}]{{background="rgba({HEAT}, {heat:.2f})"}}' if heat else shown
-    return f"{shown} {doubt} :small[n {formats.count(flag[f'{kind}_n'])}]".replace("± ", "±\u00a0").replace(
-        "[n ", "[n\u00a0"
-    )
+    doubt = doubt.replace(" ", NO_BREAK)
+    return f"{shown} {doubt} :gray[n{NO_BREAK}{formats.count(flag[f'{kind}_n'])}]"
 
 
 def _who(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:

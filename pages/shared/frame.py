@@ -30,6 +30,8 @@ MENU = (
     Entry("pages/writers.py", "Writers", ":material/groups:", "Who loses, and does their writing explain it?"),
     Entry("pages/harmed.py", "Harmed examples", ":material/broken_image:", "Which examples does compression change?"),
     Entry("pages/subgroups.py", "Subgroups", ":material/diversity_3:", "Whose errors grow?"),
+    Entry("pages/causes.py", "Causes", ":material/biotech:", "Why do some groups lose more?"),
+    Entry("pages/mitigation.py", "Mitigation", ":material/handyman:", "What does training against gaps change?"),
     Entry("pages/frontier.py", "Frontier", ":material/stacked_line_chart:", "Which pruned network should we ship?"),
     Entry("pages/distortion.py", "Recall distortion", ":material/balance:", "Does pruning widen gaps between classes?"),
     Entry("pages/regression.py", "Regression", ":material/query_stats:", "Which classes lose, all else equal?"),
@@ -82,7 +84,7 @@ class Frame:
     def class_names(self) -> dict[int, str]:
         """Names of the classes by their numbers; empty where the study does not have them."""
         try:
-            facts = load.class_facts(self.source, self.experiment.dataset, self.experiment.split)
+            facts = load.class_facts(self.source, load.example_set(self.source, self.experiment), "")
         except PruneScopeError:
             return {}
         return dict(zip(facts["class"].astype(int), facts["name"].astype(str), strict=True))
@@ -90,16 +92,7 @@ class Frame:
 
 def open_page(file: str) -> Frame:
     """Draw the frame of this page and say what it works on; stops with a sentence where there is nothing to show."""
-    entry = next(entry for entry in MENU if entry.file == file)
-    st.set_page_config(page_title=f"{entry.label} · PruneScope", page_icon=str(ICON), layout="wide")
-    keep_memory_free()
-    with st.sidebar:
-        st.markdown("### PruneScope")
-        _menu()
-        name = _study()
-    st.html(f"<style>{STYLE}</style>")
-    st.header(entry.label, anchor=False)
-    st.caption(entry.question)
+    name = _open(file, with_study=True)
     if name is None:
         _nothing("No study found.", f"Studies are folders with finished runs under `{load.studies_root().name}/`.")
     source = load.source(name)
@@ -116,6 +109,26 @@ def open_page(file: str) -> Frame:
     if not techniques or not treatments:
         _nothing("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
     return frame
+
+
+def open_without_study(file: str) -> None:
+    """Draw the title and the menu of a page that works without a study."""
+    _open(file, with_study=False)
+
+
+def _open(file: str, with_study: bool) -> str | None:
+    """Draw title and menu; the name of the study that is chosen, None where there is none to choose."""
+    entry = next(entry for entry in MENU if entry.file == file)
+    st.set_page_config(page_title=f"{entry.label} · PruneScope", page_icon=str(ICON), layout="wide")
+    keep_memory_free()
+    with st.sidebar:
+        st.markdown("### PruneScope")
+        _menu()
+        name = _study() if with_study else None
+    st.html(f"<style>{STYLE}</style>")
+    st.header(entry.label, anchor=False)
+    st.caption(entry.question)
+    return name
 
 
 def shared_link() -> dict[str, list[str]]:

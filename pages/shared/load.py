@@ -13,6 +13,7 @@ import streamlit as st
 from engine import catalog
 from engine.analysis import balances as class_balances
 from engine.analysis import exemplars, subgroups
+from engine.analysis.arms import arm_outcomes, groups_of_classes
 from engine.analysis.curves import class_curves, total_curves, unfairness_curves
 from engine.analysis.distortion import alphas as model_alphas
 from engine.analysis.frontier import operating_points, seed_points
@@ -29,8 +30,8 @@ from engine.tables import from_parquet
 from engine.unfairness import unfairness_table
 
 if TYPE_CHECKING:  # statsmodels takes a second to load: only the regression's page does
-    from engine.analysis.findings import Regression
     from engine.analysis.population import Population
+    from engine.analysis.regression_record import Regression
 
 TOP = Path(__file__).resolve().parents[2]
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
@@ -190,6 +191,11 @@ def spec(source: Source, experiment: Experiment) -> RunSpec:
     return source.study.record(str(levels(source, experiment)["run"].iloc[0])).spec
 
 
+def example_set(source: Source, experiment: Experiment) -> str:
+    """Name of the example table that an experiment was tested on, to be asked for without a split."""
+    return examples_name(spec(source, experiment))
+
+
 @st.cache_resource(max_entries=64, show_spinner=False)
 def class_facts(source: Source, dataset: str, split: str) -> pd.DataFrame:
     """Names, counts and entropy of the classes of a data set."""
@@ -219,11 +225,12 @@ def _group_counts(source: Source, experiment: Experiment, wanted: dict[str, int]
 
     Decodes only these two levels: all of them would take seconds for a hundred runs.
     """
-    table = examples(source, experiment.dataset, experiment.split)
+    name = example_set(source, experiment)
+    table = examples(source, name, "")
     names = groupings(table)
     if not names or not wanted:
         return None
-    n_classes = len(class_facts(source, experiment.dataset, experiment.split))
+    n_classes = len(class_facts(source, name, ""))
     grouped = table[["label", *names]].astype(dict.fromkeys(names, "category"))
     parts = []
     for run, level in wanted.items():
@@ -359,3 +366,32 @@ def fitted(
     from engine.analysis.regression import regression
 
     return regression(people(source, *taken), terms, link, errors)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the groups …")
+def diagnosed(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model and group of the runs that were diagnosed; empty where none was."""
+    return _run_tables(source, experiment, "groups")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def lessons(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model, epoch and group of the trainings that were mitigated; empty where none was."""
+    return _run_tables(source, experiment, "multipliers")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def arms(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """Accuracy and gaps of each run and level, by class and by every grouping that was diagnosed."""
+    groups, by_class = diagnosed(source, experiment), groups_of_classes(classes(source, experiment))
+    parts = [by_class] if groups.empty else [by_class, groups[groups["grouping"] != "class"]]
+    kept = ["run", *MODEL, "seed", "level", "sparsity", "grouping", "group", "test_n", "test_correct", "test_loss"]
+    return arm_outcomes(pd.concat([part[kept].astype({"group": str, "run": str}) for part in parts], ignore_index=True))
+
+
+def _run_tables(source: Source, experiment: Experiment, kind: str) -> pd.DataFrame:
+    """A table that only some runs have, of all that have it, with each row's identity, seed and sparsity."""
+    models = levels(source, experiment)[["run", *MODEL, "seed", "level", "sparsity"]].astype({"run": str})
+    runs = [run for run in models["run"].unique() if (Path(source.path) / "runs" / run / f"{kind}.parquet").exists()]
+    parts = [source.study.run_table(run, kind).assign(run=run) for run in runs]
+    return models.merge(pd.concat(parts, ignore_index=True), on=["run", "level"]) if parts else pd.DataFrame()

@@ -38,6 +38,8 @@ class Setting:
         """The setting in a sentence."""
         written = self.write(value)
         name = self.label.lower()
+        if written == "1":
+            name = name.replace("epochs", "epoch").replace("levels", "level")
         return f"no {name}" if written in ("no", "none") else self.sentence.format(label=name, value=written)
 
 

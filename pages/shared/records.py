@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from engine.analysis.agreement import Agreement
@@ -16,13 +15,12 @@ from engine.analysis.identity import MODEL
 from engine.analysis.intervals import t_interval
 from engine.analysis.rivals import rivals
 from engine.analysis.seeds import over_seeds
+from engine.records import PruneScopeError
 from engine.specs import command_line
 from pages.shared import formats, load
-from pages.shared.decision import Decision, decision_html, decision_json
+from pages.shared.decision import Decision
 from pages.shared.frame import Frame
-from pages.shared.wording import choice_sentence
-
-FEW_MEMBERS = 20
+from pages.shared.wording import choice_sentence, unmarked
 
 
 def worst_classes(frame: Frame) -> pd.DataFrame:
@@ -51,9 +49,8 @@ def class_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
 
 def group_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
     """Each group of few members at a point: grouping, group, n, dense, accuracy, low, high, change."""
-    examples = load.examples(frame.source, frame.experiment.dataset, frame.experiment.split)
-    others = examples.drop(columns=["example", "label"]).select_dtypes(exclude="floating")
-    groupings = [name for name in others if 1 < others[name].nunique() <= FEW_MEMBERS]
+    examples = load.examples(frame.source, load.example_set(frame.source, frame.experiment), "")
+    groupings = load.groupings(examples)
     parts = []
     for run in runs_of(frame, point)["run"].astype(str) if groupings else ():
         levels, said = load.predictions(frame.source, run)
@@ -83,10 +80,12 @@ def runs_of(frame: Frame, point: pd.Series) -> pd.DataFrame:
 def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, trust: Agreement) -> pd.DataFrame:
     """The frontier, best value first: what a person compares."""
     at = np.flatnonzero(choice.frontier)
-    at = at[np.argsort(-choice.values[at], kind="stable")]
+    at = _without_repeats(points, choice, at[np.argsort(-choice.values[at], kind="stable")])
     rows = points.iloc[at]
     won = wins.set_index("position")
     share = trust.table.set_index("position")["share"].reindex(at)
+    never = ~np.isin(at, trust.table["position"]) & (rows["n_seeds"] > 1).to_numpy()
+    share = share.mask(never, 0.0)
     return pd.DataFrame(
         {
             "": ["★" if i == choice.chosen else "○" if i == choice.runner_up else "" for i in at],
@@ -94,7 +93,10 @@ def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, tru
                 formats.technique(str(t)) if level else "Dense"
                 for t, level in zip(rows["technique"], rows["level"], strict=True)
             ],
-            "treatment": [formats.treatment(str(t)) for t in rows["treatment"]],
+            "treatment": [
+                formats.treatment(str(t)) if level else formats.MISSING
+                for t, level in zip(rows["treatment"], rows["level"], strict=True)
+            ],
             "mitigation": rows["mitigation"].astype(str).to_numpy(),
             "level": rows["level"].to_numpy(),
             "sparsity": [formats.sparsity(value) for value in rows["sparsity"]],
@@ -106,6 +108,12 @@ def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, tru
             "seeds": rows["n_seeds"].to_numpy(),
         }
     )
+
+
+def _without_repeats(points: pd.DataFrame, choice: Choice, at: np.ndarray) -> np.ndarray:
+    """The places without the dense networks that equal an earlier one: techniques start from the same."""
+    rows = points.iloc[at][["level", "accuracy", choice.measure]]
+    return at[~(rows.duplicated() & (rows["level"] == 0)).to_numpy()]
 
 
 def _stretch(won: pd.DataFrame, position: int | np.integer[Any]) -> str:
@@ -146,22 +154,14 @@ def measures_table(points: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "chosen", "sparsity", "accuracy", "unfairness"])
 
 
-def as_json(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
-    """The decision record for machines."""
-    return decision_json(_decision(frame, points, choice, trust))
-
-
-def as_html(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreement, figures: dict[str, go.Figure]) -> str:
-    """The decision record for people."""
-    return decision_html(_decision(frame, points, choice, trust), figures)
-
-
-def _decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreement) -> Decision:
+def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreement, address: str) -> Decision:
+    """What a record says of the choice; `address` comes from `link`, which knows it only while a page runs."""
     point = points.iloc[choice.chosen]
     study, runs = frame.source.study, runs_of(frame, point)
     made = [study.record(str(run)) for run in runs["run"]]
     lost = rivals(points, choice)
     names = {i: _name(row) for i, row in enumerate(points.to_dict("records"))}
+    groups, no_groups = _groups(frame, point)
     lost = lost.assign(
         reason=[
             f"{reason} by {names[by]}" if by is not pd.NA else reason
@@ -182,21 +182,31 @@ def _decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreeme
     ]
     return Decision(
         study=str(study.info.get("title") or frame.name),
-        sentence=choice_sentence(points, choice, trust).replace("**", "").replace("\\", ""),
+        sentence=unmarked(choice_sentence(points, choice, trust)),
         choice=choice,
         chosen=_facts(point, choice.measure),
         runner_up=None if choice.runner_up is None else _facts(points.iloc[choice.runner_up], choice.measure),
         rivals=lost[keep].astype(dict.fromkeys(keep[:3], str)),
         classes=class_table(frame, point),
-        groups=group_table(frame, point),
+        groups=groups,
+        no_groups=no_groups,
         runs=[
             {"run": str(run), "seed": record.spec.seed, **{k: v for k, v in record.provenance.items() if v != ""}}
             for run, record in zip(runs["run"], made, strict=True)
         ],
-        link=link(frame, choice),
+        link=address,
         command=command_line(made[0].spec),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
+
+
+def _groups(frame: Frame, point: pd.Series) -> tuple[pd.DataFrame, str]:
+    """The table of groups, and why it is empty where it is."""
+    try:
+        table = group_table(frame, point)
+    except PruneScopeError as error:
+        return pd.DataFrame(), f"the groups cannot be read: {error}".rstrip(".")
+    return table, "" if len(table) else load.NO_GROUPS
 
 
 def _name(point: dict[str, Any]) -> str:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from engine.analysis.findings import Regression
 from engine.analysis.fits import ERRORS
 from engine.analysis.layout import INTERCEPT
+from engine.analysis.regression_record import Regression
 from engine.analysis.terms import FACTORS, TERMS
 from pages.shared import formats
 from pages.shared.charts.regression import MOST_ROWS
@@ -74,16 +74,21 @@ def detail_sentences(found: Regression) -> str:
             if not test.reason
         ]
         parts.append(f"Tested one-sided as there ({ERRORS[found.errors].label} errors): {'; '.join(tests)}.")
-    doubts = [
-        f"{row['key']} with errors {ERRORS[kind].in_words} ({_give_or_take(other)})"
-        for row in rows
-        for kind, other in _other_errors(found, row).items()
-        if _may_be_zero(other) and not _may_be_zero(row)
-    ]
+    doubts = [text for row in rows if (text := _doubts(found, row))]
     if doubts:
-        parts.append(f"**It may be chance, though**: {', '.join(doubts)}.")
+        parts.append(f"**It may be chance, though**: {'; '.join(doubts)}.")
     parts += [text for key in FACTS if rows and (text := _absence(found, key))]
     return " ".join(parts)
+
+
+def _doubts(found: Regression, row: dict) -> str:
+    """The errors with which an effect may be chance, although it is not with the chosen ones."""
+    kinds = [
+        f"{ERRORS[kind].in_words} ({_give_or_take(other)})"
+        for kind, other in _other_errors(found, row).items()
+        if not _may_be_zero(row) and _may_be_zero(other) and np.isfinite(other["low"])
+    ]
+    return f"{row['key']} with errors {' or '.join(kinds)}" if kinds else ""
 
 
 def _p_words(p: float) -> str:
@@ -179,7 +184,7 @@ def left_out_sentences(found: Regression) -> list[str]:
         with_them = f", and with that {', '.join(crossed)}" if crossed else ""
         rows.append(f"Not in the fit: {', '.join(single)}{with_them}.")
     columns = [out for out in found.left_out if not out.n_rows and out.what not in TERMS]
-    return rows + [f"Not in the fit: column {out.what}, which {out.reason}." for out in columns]
+    return rows + [f"Not in the fit: column {out.what} ({out.reason})." for out in columns]
 
 
 def column_label(column: str, term: str) -> str:

@@ -1,5 +1,7 @@
 """Explanations and cautions in one voice: what a page says of its facts."""
 
+import re
+
 import pandas as pd
 
 from engine.analysis.agreement import Agreement
@@ -35,6 +37,11 @@ def choice_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> s
             f" Of {trust.n_resamples} resamples of the seeds, {formats.percent(float(share.iloc[0]), 0)} choose it too."
         )
     return text
+
+
+def unmarked(text: str) -> str:
+    """A sentence of ours without its markdown: bold marks go, and names stand as they are."""
+    return re.sub(r"\\(.)|\*\*", lambda found: found[1] or "", text)
 
 
 def give_up(against: GiveUp, measure: str) -> str:

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.analysis.paper_findings import findings
 from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
 from pages.shared import distortion
+from pages.shared import distortion_tables as tables
 from pages.shared.charts import distortion as charts
 from pages.shared.comparison import Series
 from pages.shared.load import Experiment
@@ -112,13 +114,13 @@ def test_cautions_name_few_seeds_collapse_missing_alpha_and_chance() -> None:
 def test_usual_ratios_are_those_nearest_to_the_papers_that_most_series_have() -> None:
     fine = [(1 - 0.8**level, 0.0, 1.0) for level in range(1, 21)]
     table = cells(models_of(1, MP=fine, RP=[fine[place] for place in (3, 9, 12)]))
-    assert [round(ratio, 1) for ratio in distortion.default_ratios(table)] == [2.4, 3.8, 9.3, 18.2, 44.4]
-    assert distortion.default_ratios(cells(MADE)) == pytest.approx([2, 4, 10])
+    assert [round(ratio, 1) for ratio in tables.default_ratios(table)] == [2.4, 3.8, 9.3, 18.2, 55.5]
+    assert tables.default_ratios(cells(MADE)) == pytest.approx([2, 4, 10])
 
 
 def test_ratios_have_names_that_tell_them_apart() -> None:
-    assert list(distortion.ratio_names([50.0, 2.0, 9.3132]).values()) == ["2", "9.31", "50"]
-    assert list(distortion.ratio_names([2.0001, 2.0002]).values()) == ["2.0001", "2.0002"]
+    assert list(tables.ratio_names([50.0, 2.0, 9.3132]).values()) == ["2", "9.31", "50"]
+    assert list(tables.ratio_names([2.0001, 2.0002]).values()) == ["2.0001", "2.0002"]
 
 
 def test_boxes_show_every_seed_and_a_mark_per_cell() -> None:
@@ -213,3 +215,12 @@ def test_alpha_is_a_measure_of_the_frontier(studies: Path, monkeypatch: pytest.M
     page.switch_page("pages/frontier.py").run()
     assert not page.exception
     assert next(box for box in page.selectbox if box.label == "Unfairness").value == "Intensification"
+
+
+def test_finding_of_the_paper_is_told_as_it_is() -> None:
+    found = {one.key: distortion.finding_sentence(one) for one in findings(MADE.assign(technique=MADE["series"]))}
+    assert "as there, all 2 times" in found["high"]
+    assert (
+        "as there 3, opposite 1 of 4 times" in found["growth"] and "MP (4) +0.05 ± 0.00, (10) +0.35" in found["growth"]
+    )
+    assert "Alpha by ratio: MP (2) 0.90 ± 0.04; RP (2) 0.20 ± 0.04." in found["low"]

@@ -95,8 +95,9 @@ def test_page_shows_the_engines_choice(page: Any, studies: Path, threshold: floa
     assert "the dense network" in said if chosen["level"] == 0 else formats.sparsity(chosen["sparsity"]) in said
     share = agreement(points, seeds, choice).table.set_index("position")["share"][choice.chosen]
     assert f"{100 * share:.0f} % choose it too" in said
-    front = shown(app, 0)
-    assert len(front) == choice.frontier.sum() and list(front[""]).count("★") == 1
+    front, places = shown(app, 0), points[choice.frontier]
+    assert len(front) == (places["level"] > 0).sum() + 1, "the dense network stands there once"
+    assert list(front[""]).count("★") == 1 and front["resamples"].notna().all()
     assert front["value"].iloc[0] == pytest.approx(choice.values[choice.chosen])
     by_measure = choices_by_measure(points, threshold / 100, float(weight))
     assert list(shown(app, 1)["sparsity"]) == [formats.sparsity(value) for value in by_measure["sparsity"]]

@@ -33,7 +33,7 @@ def balance_matrix(
     traces, notes = [], _titles(ratios, looks)
     for column, (series, drawn) in enumerate(looks.items(), 1):
         for row, ratio in enumerate(ratios, 1):
-            at = {"xaxis": f"x{column}", "yaxis": f"y{row}"}
+            at = {"xaxis": _ref("x", column), "yaxis": _ref("y", row)}
             traces.append(_line(across, 1.0, {"color": faded(ink(dark), 0.6), "width": 1, "dash": "dash"}) | at)
             if (series, ratio) not in cells:
                 continue
@@ -41,7 +41,8 @@ def balance_matrix(
             traces.append(_dots(cells[series, ratio], drawn, kind) | at)
             if np.isfinite(fact["alpha"]):
                 traces.append(_line(across, fact["alpha"], {"color": drawn.colour, "width": 2}) | at)
-            notes.append(_note(_fact_text(fact), f"x{column} domain", f"y{row} domain", 0.03, 0.99))
+            inside = f"{at['xaxis']} domain", f"{at['yaxis']} domain"
+            notes.append(_note(_fact_text(fact), *inside, 0.03, 0.99))
     layout = look(
         110 + ROW * len(ratios),
         margin={"l": 60, "r": 30, "t": 40, "b": 60},
@@ -69,10 +70,25 @@ def _axes(n_rows: int, n_columns: int, across: float, upward: float) -> dict[str
     shared = {"tickformat": ".0%", "zeroline": False, "nticks": 5}
     axes = {}
     for place, (start, end) in enumerate(_domains(n_columns, 0.015), 1):
-        axes[f"xaxis{place}"] = {"domain": [start, end], "range": [-across, across], "anchor": f"y{n_rows}", **shared}
+        axes[f"xaxis{place if place > 1 else ''}"] = {
+            "domain": [start, end],
+            "range": [-across, across],
+            "anchor": _ref("y", n_rows),
+            **shared,
+        }
     for place, (start, end) in enumerate(_domains(n_rows, 0.025), 1):
-        axes[f"yaxis{place}"] = {"domain": [1 - end, 1 - start], "range": [-upward, upward], "anchor": "x1", **shared}
+        axes[f"yaxis{place if place > 1 else ''}"] = {
+            "domain": [1 - end, 1 - start],
+            "range": [-upward, upward],
+            "anchor": "x",
+            **shared,
+        }
     return axes
+
+
+def _ref(letter: str, place: int) -> str:
+    """Plotly's name of an axis: the first has no number."""
+    return letter if place == 1 else f"{letter}{place}"
 
 
 def _domains(n: int, gap: float) -> list[tuple[float, float]]:
@@ -84,11 +100,11 @@ def _domains(n: int, gap: float) -> list[tuple[float, float]]:
 def _titles(ratios: Sequence[float], looks: Mapping[str, Look]) -> list[dict[str, Any]]:
     middle = {"xanchor": "center", "font": {"size": 13}}
     notes = [
-        _note(drawn.name, f"x{column} domain", "paper", 0.5, 1.0) | middle | {"yanchor": "bottom"}
+        _note(drawn.name, f"{_ref('x', column)} domain", "paper", 0.5, 1.0) | middle | {"yanchor": "bottom"}
         for column, drawn in enumerate(looks.values(), 1)
     ]
     notes += [
-        _note(f"ratio {formats.number(ratio)}", "paper", f"y{row} domain", 1.0, 0.5)
+        _note(f"ratio {formats.number(ratio)}", "paper", f"{_ref('y', row)} domain", 1.0, 0.5)
         | {"textangle": 90}
         | middle
         | {"xanchor": "left", "yanchor": "middle"}

@@ -40,14 +40,16 @@ def alpha_boxes(
     ratios = sorted(cells["ratio"].unique())
     ends = alpha_range(models["alpha"].to_numpy(float), near)
     width = 0.84 / max(len(looks), 1)
+    few = len(cells) <= FEW_BOXES
+    font = {"textfont": {"size": 16 if few else 11, "color": ink(dark)}}
     traces = []
     for place, (series, drawn) in enumerate(looks.items()):
         shift = (place - (len(looks) - 1) / 2) * width
         where = {ratio: index + shift for index, ratio in enumerate(ratios)}
         rows, found = models[models["series"] == series], cells[cells["series"] == series]
         at = found["ratio"].map(where)
-        traces.append(_box(rows, rows["ratio"].map(where), drawn, width, len(cells) <= FEW_BOXES))
-        traces += [_means(found, at, drawn, dark), _marks(found, at, drawn, ends, dark)]
+        traces.append(_box(rows, rows["ratio"].map(where), drawn, width, few))
+        traces += [_means(found, at, drawn, dark), _marks(found, at, drawn, ends) | font]
     x_axis = {
         "title": {"text": "pruning ratio (weights before / after)", "standoff": 14},
         "tickvals": list(range(len(ratios))),
@@ -136,7 +138,12 @@ def _means(cells: pd.DataFrame, where: pd.Series, drawn: Look, dark: bool) -> di
         "x": where.to_numpy(float),
         "y": alpha,
         "mode": "markers",
-        "marker": {"symbol": drawn.symbol, "size": 7, "color": ink(dark)},
+        "marker": {
+            "symbol": drawn.symbol,
+            "size": 7,
+            "color": drawn.colour,
+            "line": {"color": ink(dark), "width": 1.5},
+        },
         "error_y": ends | {"color": faded(ink(dark), 0.7), "thickness": 1.5, "width": 4},
         "text": [_cell_text(drawn, cell) for cell in cells.to_dict("records")],
         "hovertemplate": HOVER,
@@ -144,7 +151,7 @@ def _means(cells: pd.DataFrame, where: pd.Series, drawn: Look, dark: bool) -> di
     }
 
 
-def _marks(cells: pd.DataFrame, where: pd.Series, drawn: Look, ends: tuple[float, float], dark: bool) -> dict[str, Any]:
+def _marks(cells: pd.DataFrame, where: pd.Series, drawn: Look, ends: tuple[float, float]) -> dict[str, Any]:
     """The marks of the verdicts, with an arrow where the mean is out of sight."""
     low, high = ends
     arrows = np.where(cells["alpha"] > high, "<br>↑", np.where(cells["alpha"] < low, "<br>↓", ""))
@@ -155,7 +162,6 @@ def _marks(cells: pd.DataFrame, where: pd.Series, drawn: Look, ends: tuple[float
         "mode": "text",
         "textposition": "bottom center",
         "text": [f"<b>{formats.chart_text(mark)}</b>{a}" for mark, a in zip(cells["mark"], arrows, strict=True)],
-        "textfont": {"size": 16, "color": ink(dark)},
         "customdata": [_cell_text(drawn, cell) for cell in cells.to_dict("records")],
         "hovertemplate": "%{customdata}<extra></extra>",
         "showlegend": False,

@@ -48,8 +48,10 @@ def _hover_lines(row: Mapping[Any, Any], measure: str, worst: tuple[str, float] 
     return [*lines, f"{row['n_seeds']} seed{'s' if several else ''}"]
 
 
-def _series(technique: str, treatment: str) -> str:
-    return f"{formats.chart_text(formats.technique(technique))}, {formats.chart_text(formats.treatment(treatment))}"
+def _series(technique: str, treatment: str, mitigation: str) -> str:
+    extra = "" if mitigation in ("none", "") else f", mitigated ({formats.chart_text(mitigation)})"
+    way = formats.chart_text(formats.treatment(treatment))
+    return f"{formats.chart_text(formats.technique(technique))}, {way}{extra}"
 
 
 def frontier_chart(
@@ -58,7 +60,7 @@ def frontier_chart(
     """Sparsity against unfairness: survivors, the frontier, the choice, its runner-up, and equal value through it."""
     x = along(points["sparsity"].to_numpy(float), scale)
     y = points[choice.measure].to_numpy(float)
-    traces = _survivor_traces(points, choice, texts, x, y)
+    traces = _survivor_traces(points, choice, texts, x, y, dark)
     front = np.flatnonzero(choice.frontier)
     front = front[np.argsort(points["sparsity"].to_numpy()[front], kind="stable")]
     line = {"color": ink(dark), "width": 1.5, "dash": "dot"}
@@ -81,22 +83,28 @@ def frontier_chart(
 
 
 def _survivor_traces(
-    points: pd.DataFrame, choice: Choice, texts: Sequence[str], x: np.ndarray, y: np.ndarray
+    points: pd.DataFrame, choice: Choice, texts: Sequence[str], x: np.ndarray, y: np.ndarray, dark: bool
 ) -> list[dict[str, Any]]:
-    """The points that reach the threshold, one trace for each technique and treatment."""
+    """The points that reach the threshold, one trace for each technique, treatment and mitigation.
+
+    Mitigated ones are outlined.
+    """
     known = choice.survivors & ~np.isnan(y)
-    keys = points[["technique", "treatment"]].astype(str)[known]
+    series = ["technique", "treatment", "mitigation"]
+    keys = points[series].astype(str)[known]
     traces = []
-    for (technique, treatment), rows in keys.groupby(["technique", "treatment"], sort=False):
+    for (technique, treatment, mitigation), rows in keys.groupby(series, sort=False):
         at = rows.index.to_numpy()
         dots = {
             "color": technique_colour(technique),
             "symbol": marker(treatment),
             "size": np.where(choice.frontier[at], 11, 8),
             "opacity": np.where(choice.frontier[at], 1.0, 0.35),
+            "line": {"width": 0 if mitigation in ("none", "") else 2, "color": ink(dark)},
         }
         shown = {"x": x[at], "y": y[at], "text": [texts[i] for i in at], "marker": dots}
-        traces.append({"mode": "markers", "name": _series(technique, treatment), "hovertemplate": HOVER, **shown})
+        name = _series(technique, treatment, mitigation)
+        traces.append({"mode": "markers", "name": name, "hovertemplate": HOVER, **shown})
     return traces
 
 
@@ -187,12 +195,13 @@ def space_chart(points: pd.DataFrame, choice: Choice, texts: Sequence[str], dark
     places = dict(zip("xyz", ("sparsity", choice.measure, "accuracy"), strict=True))
     keys = points[["technique", "treatment", "mitigation"]].astype(str)
     traces = []
-    for (technique, treatment, _), rows in keys.groupby(list(keys), sort=False):
+    for (technique, treatment, mitigation), rows in keys.groupby(list(keys), sort=False):
         at = rows.index[points["level"].iloc[rows.index].argsort(kind="stable")]
         colour = technique_colour(technique)
         drawn = {"marker": {"size": 3, "color": colour}, "line": {"color": colour, "width": 3}}
         shown = {axis: points[name].to_numpy()[at] for axis, name in places.items()} | {"text": [texts[i] for i in at]}
-        traces.append({"mode": "lines+markers", "name": _series(technique, treatment), **shown, **drawn})
+        name = _series(technique, treatment, mitigation)
+        traces.append({"mode": "lines+markers", "name": name, **shown, **drawn})
     crossed = {axis: points[name].to_numpy()[choice.frontier] for axis, name in places.items()}
     crosses = {"marker": {"symbol": "x", "size": 5, "color": ink(dark)}}
     front = {"type": "scatter3d", "mode": "markers", "name": "Frontier", **crossed, **crosses, **SILENT}

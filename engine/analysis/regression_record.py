@@ -113,7 +113,7 @@ class Made:
     effects: pd.DataFrame | None = None
 
 
-def findings(made: Made) -> Regression:
+def record(made: Made) -> Regression:
     """The record of a fit."""
     fit, chosen = made.fit, made.results[made.errors]
     observed = np.asarray(fit.model.endog)

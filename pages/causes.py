@@ -1,0 +1,131 @@
+"""Why do some groups lose more?"""
+
+import streamlit as st
+
+from engine.analysis.causes import RELATIONS, bound_facts, cause_curves, correlation, skipped_groups
+from engine.records import PruneScopeError
+from pages.shared import causes, formats, load
+from pages.shared.charts import causes as charts
+from pages.shared.comparison import VARIANT, variant_labels
+from pages.shared.frame import open_page
+from pages.shared.populations import nothing
+from pages.shared.show import answer, beside, show_chart
+
+frame = open_page("pages/causes.py")
+try:
+    groups = load.diagnosed(frame.source, frame.experiment)
+except PruneScopeError as error:
+    nothing("The diagnostics cannot be read.", formats.plain(error))
+groups = groups if groups.empty else frame.keep(groups)
+if groups.empty:
+    nothing(
+        "No run here was diagnosed.",
+        "Choose another data set or protocol on the left, or compute runs with `--diagnose class`: it records the "
+        "gradient norm, Hessian eigenvalue and margin of every group at each level.",
+    )
+said = st.container()
+
+# -- which runs, which groups, at which level -------------------------------------------------------------------------
+with st.container(horizontal=True, gap="medium"):
+    there = [(str(a), str(b), str(c)) for a, b, c in groups[list(VARIANT)].drop_duplicates().itertuples(index=False)]
+    labels = variant_labels(sorted(there, key=lambda variant: (variant[2] != "none", variant)))
+    label = st.selectbox(
+        "Runs", list(labels), key="variant", bind="query-params", help="Technique, treatment, mitigation.", width=260
+    )
+    for column, value in zip(VARIANT, labels[label], strict=True):
+        groups = groups[(groups[column] == value).to_numpy()]
+    groupings = {str(name).capitalize(): str(name) for name in groups["grouping"].unique()}
+    grouping = groupings[
+        st.selectbox(
+            "Groups",
+            list(groupings),
+            key="grouping",
+            bind="query-params",
+            help="Classes, or a group column of the data set.",
+            width=140,
+        )
+    ]
+    groups = groups[groups["grouping"] == grouping]
+    curves = cause_curves(groups)
+    sparsities = curves.groupby("level")["sparsity"].mean()
+    steps = {("dense" if not level else formats.sparsity(value)): int(level) for level, value in sparsities.items()}
+    shown = st.selectbox(
+        "Between groups at",
+        list(steps),
+        key="level",
+        bind="query-params",
+        help="The level whose groups are compared. The paper's relations are about the dense network.",
+        width=150,
+    )
+    scale = st.segmented_control(
+        "Axis",
+        ["linear", "kept"],
+        default="linear",
+        required=True,
+        format_func={"linear": "sparsity", "kept": "weights kept"}.get,
+        key="axis",
+        bind="query-params",
+    )
+colours = charts.group_colours(curves[curves["loss"].notna()], frame.dark)
+at_level = groups[groups["level"] == steps[shown]]
+found = [correlation(at_level, relation) for relation in RELATIONS]
+sizes = curves.loc[curves["level"] == curves["level"].min(), "n"].tolist()
+
+with said:
+    answer(causes.cause_sentence(curves, int(sparsities.index.max())))
+    st.markdown(causes.relation_sentence(found, sizes) + " A relation is no proof of a cause.")
+
+# -- over sparsity ----------------------------------------------------------------------------------------------------
+first = groups.iloc[0]
+st.markdown("##### What is measured of each group, over sparsity", help="\n\n".join(causes.HELP.values()))
+show_chart(
+    charts.curves_chart(curves, colours, frame.dark, scale),
+    "causes",
+    f"Accuracy, gradient norm, Hessian eigenvalue and margin of {len(colours)} groups against sparsity.",
+    lambda: causes.cause_table(curves),
+    caption=(
+        f"Accuracy is of the test side; the rest is measured on a sample of the training side: up to "
+        f"{formats.count(groups['n_sample'].max())} members of each group, {formats.count(groups['n_hessian'].max())} "
+        f"for the eigenvalue, the same at every level. Means over seeds; hover gives 95 % intervals."
+        + (" Dark classes were served worst before pruning." if grouping == "class" else "")
+    ),
+)
+
+# -- between groups ---------------------------------------------------------------------------------------------------
+where = "before pruning" if not steps[shown] else f"at {shown} sparsity"
+st.markdown(f"##### Between groups, {where}")
+show_chart(
+    charts.relations_chart(curves[curves["level"] == steps[shown]], found, colours, frame.dark),
+    "relations",
+    "Group size, accuracy, gradient norm, eigenvalue and margin of each group against each other.",
+    lambda: causes.cause_table(curves[curves["level"] == steps[shown]]),
+    caption="Each point is a group. Correlations are of ranks within a seed; bars and intervals are 95 %, over seeds.",
+)
+st.dataframe(causes.relation_table(found), hide_index=True, alt="The relations that the paper reports, and ours.")
+
+# -- the bound --------------------------------------------------------------------------------------------------------
+wide, narrow = beside("bound", [3, 2])
+with wide:
+    st.markdown("##### Theorem 1's bound beside the true excessive loss")
+    show_chart(
+        charts.bound_chart(groups, colours, frame.dark),
+        "bound",
+        "Theorem 1's bound against the true excessive loss of every pruned group.",
+        lambda: groups[["group", "seed", "sparsity", "excessive_loss", "bound", "weight_change"]],
+        caption=causes.bound_sentence(bound_facts(groups)),
+    )
+with narrow:
+    st.markdown("##### How to read this")
+    st.markdown(
+        "The bound is **|g| |d| + ½ λ |d|²**: gradient norm and eigenvalue of the dense network, and the distance d "
+        "that its weights moved. It leaves out the third-order rest, so it may be broken, and it grows with d: after "
+        "retraining, weights are far from where they were and the bound says little about single groups."
+    )
+    skipped = skipped_groups(groups)
+    if len(skipped):
+        st.markdown("##### Groups that were not measured")
+        st.dataframe(
+            skipped.rename(columns={"n": "training examples"}), hide_index=True, alt="Groups left out and why."
+        )
+    else:
+        st.caption(f"All {len(colours)} groups were measured; none had fewer than two training examples.")

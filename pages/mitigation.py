@@ -1,0 +1,150 @@
+"""What does training against gaps change?"""
+
+import streamlit as st
+
+from engine.analysis.arms import NONE, against_none, arm_curves, price
+from engine.analysis.seeds import over_seeds
+from engine.mitigation import CONSTRAINTS, MITIGATIONS
+from engine.records import PruneScopeError
+from pages.shared import arms, formats, load
+from pages.shared.charts import mitigation as charts
+from pages.shared.comparison import variant_labels
+from pages.shared.frame import open_page
+from pages.shared.populations import nothing
+from pages.shared.show import answer, show_chart
+
+frame = open_page("pages/mitigation.py")
+try:
+    outcomes = frame.keep(load.arms(frame.source, frame.experiment))
+    lessons = load.lessons(frame.source, frame.experiment)
+except PruneScopeError as error:
+    nothing("The runs cannot be read.", formats.plain(error))
+if set(outcomes["mitigation"].astype(str)) <= {NONE, ""}:
+    nothing(
+        "No run here was mitigated.",
+        "Choose another data set or protocol on the left, or compute the arms with `--mitigation before`, `after` and "
+        "`both` beside `none`; `python -m engine list constraints` says what they can hold equal.",
+    )
+said = st.container()
+
+# -- which runs, which groups, how measured ---------------------------------------------------------------------------
+with st.container(horizontal=True, gap="medium"):
+    mitigated = outcomes[outcomes["mitigation"] != NONE]
+    ways = mitigated[["technique", "treatment"]].drop_duplicates().astype(str).itertuples(index=False)
+    labels = variant_labels([(str(technique), str(treatment), NONE) for technique, treatment in ways])
+    way = labels[
+        st.selectbox(
+            "Runs", list(labels), key="variant", bind="query-params", help="Technique and treatment.", width=220
+        )
+    ]
+    for column, value in zip(("technique", "treatment"), way, strict=False):
+        outcomes = outcomes[(outcomes[column] == value).to_numpy()]
+    groupings = {str(name).capitalize(): str(name) for name in outcomes["grouping"].unique()}
+    grouping = groupings[
+        st.selectbox(
+            "Gaps between",
+            list(groupings),
+            key="grouping",
+            bind="query-params",
+            help="The groups whose gap is measured; an arm may have mitigated another one, as its name then says.",
+            width=140,
+        )
+    ]
+    outcomes = outcomes[outcomes["grouping"] == grouping]
+    curves, changes = arm_curves(outcomes), against_none(outcomes)
+    measures = {text: key for key, text in arms.LABELS.items()}
+    measure = measures[
+        st.segmented_control(
+            "Measured as",
+            list(measures),
+            default=next(iter(measures)),
+            required=True,
+            key="measure",
+            bind="query-params",
+            help="\n\n".join(f"**{arms.LABELS[key]}**: {text}" for key, text in arms.HELP.items()),
+        )
+    ]
+    sparsities = curves[curves["level"] > 0].groupby("level")["sparsity"].mean()
+    steps = {formats.sparsity(value): int(level) for level, value in sparsities.items()}
+    usual = max((at for at, level in steps.items() if sparsities[level] <= 0.901), key=steps.get, default=None)
+    shown = st.selectbox(
+        "In words at",
+        list(steps),
+        index=list(steps).index(usual) if usual else 0,
+        key="level",
+        bind="query-params",
+        help="The sparsity of the sentence and the table; the paper's Table 2 goes to 90 %.",
+        width=130,
+    )
+    scale = st.segmented_control(
+        "Axis",
+        ["linear", "kept"],
+        default="linear",
+        required=True,
+        format_func={"linear": "sparsity", "kept": "weights kept"}.get,
+        key="axis",
+        bind="query-params",
+    )
+at_level, changed = curves[curves["level"] == steps[shown]], changes[changes["level"] == steps[shown]]
+with said:
+    answer(arms.arm_sentence(at_level, changed, measure, grouping))
+    st.markdown(
+        f"It is the best of {changed['mitigation'].nunique()} mitigated arms, picked after looking: confirm it on "
+        "other data. Intervals are 95 %, of differences between runs of the same seed."
+    )
+
+# -- the arms ---------------------------------------------------------------------------------------------------------
+st.markdown(
+    "##### The arms side by side",
+    help="\n\n".join(f"**{row.label}**: {row.help}" for row in MITIGATIONS.values())
+    + "\n\n"
+    + "\n\n".join(f"**{row.key}** ({row.source}): {row.help}" for row in CONSTRAINTS.values()),
+)
+show_chart(
+    charts.arms_chart(curves, measure, frame.dark, scale),
+    "arms",
+    f"Accuracy and {arms.LABELS[measure].lower()} of {curves['mitigation'].nunique()} arms against sparsity.",
+    curves,
+    caption="Means over seeds with 95 % intervals. Hollow points are mitigated.",
+)
+runs = load.load_catalog(frame.source).runs
+runs = runs[runs["run"].astype(str).isin(outcomes["run"].astype(str))]
+st.markdown(f"##### The price, at {shown} sparsity")
+st.dataframe(
+    arms.arm_table(at_level, changed, price(runs)), hide_index=True, alt="Each arm's accuracy, gap and seconds."
+)
+st.caption("Changes are against no mitigation of the same seed. Seconds are of whole runs, on any machine.")
+
+# -- while training ---------------------------------------------------------------------------------------------------
+if len(lessons):
+    for column, value in zip(("technique", "treatment"), way, strict=False):
+        lessons = lessons[(lessons[column] == value).to_numpy()]
+if len(lessons):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.markdown("##### While training", width="content")
+        names = {
+            arms.arm_name(name): name for name in arms.ordered_arms(list(map(str, lessons["mitigation"].unique())))
+        }
+        arm = names[st.selectbox("Arm", list(names), key="arm", bind="query-params", width=220)]
+        lessons = lessons[(lessons["mitigation"] == arm).to_numpy()]
+        trained = lessons.groupby("level")["sparsity"].mean()
+        stages = {("dense" if not level else formats.sparsity(at)): int(level) for level, at in trained.items()}
+        stage = st.selectbox("Training of", list(stages), key="stage", bind="query-params", width=130)
+        terms = {arms.TERMS.get(str(term), str(term)): str(term) for term in lessons["term"].unique()}
+        term = terms[st.selectbox("Quantity", list(terms), key="term", bind="query-params", width=220)]
+    lessons = lessons[(lessons["level"] == stages[stage]) & (lessons["term"] == term)]
+    means = over_seeds(lessons, ["epoch", "group", "term"], ["value", "whole", "multiplier"])
+    known = means.dropna(subset="value")
+    served = load.class_means(frame.source, frame.experiment).query("level == 0")
+    names = served["class"].map(lambda number: frame.class_names.get(int(number), str(number)))
+    accuracy = dict(zip(names, served["accuracy"], strict=True)) if (lessons["grouping"] == "class").all() else {}
+    colours = charts.training_colours(list(map(str, known["group"].unique())), accuracy, frame.dark)
+    absent = sorted(set(map(str, means["group"])) - set(colours))
+    show_chart(
+        charts.training_chart(known, colours, frame.dark),
+        "training",
+        "Each group's quantity and multiplier, epoch by epoch.",
+        means,
+        caption="Means over seeds, of an epoch's batches. After each epoch a multiplier grows by step × the gap."
+        + (f" Without a training example: {formats.plain(', '.join(absent))}." if absent else ""),
+    )

@@ -1,0 +1,131 @@
+"""A real browser on a real server, and what it complains of."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, expect, sync_playwright
+
+from tests.browser.payloads import PAYLOADS
+from tests.made import make_study
+from tests.served import Served, serve
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+WAIT_MILLISECONDS = 60_000
+QUIET = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+ASKED_BY_STREAMLIT = re.compile(r"/_stcore/(health|host-config)$")
+"""Streamlit's own page looks for its server under the page's path first, and is told 404 on a deep link."""
+
+
+@dataclass
+class Watched:
+    """A page and everything that went wrong on it."""
+
+    page: Page
+    home: str
+    problems: list[str] = field(default_factory=list)
+
+    def listen(self) -> None:
+        """Write down errors, dialogs and every request that leaves the server."""
+        self.page.on("pageerror", lambda error: self.problems.append(f"error in page: {error}"))
+        self.page.on("console", self._console)
+        self.page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", self._request)
+        self.page.on("response", self._response)
+
+    def open(self, path: str) -> Page:
+        """Open an address of the dashboard and wait until it is drawn."""
+        self.page.goto(f"{self.home}{path}")
+        self.settle()
+        return self.page
+
+    def settle(self) -> None:
+        """Wait until nothing runs and nothing is a skeleton any more."""
+        self.page.wait_for_selector(QUIET)
+        expect(self.page.get_by_test_id("stHeading").first).to_be_visible()
+        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not ASKED_BY_STREAMLIT.search(message.location["url"]):
+            self.problems.append(f"console: {message.text} ({message.location['url']})")
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith((self.home, self.home.replace("http", "ws", 1), "data:", "blob:")):
+            self.problems.append(f"request out: {request.url}")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 400 and not ASKED_BY_STREAMLIT.search(response.url):
+            self.problems.append(f"{response.status} from {response.url}")
+
+
+@pytest.fixture(scope="session")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made-up studies, to be read only: a usual one, one without runs, and one whose every name is a payload."""
+    root = tmp_path_factory.mktemp("studies")
+    make_study(root / "made", levels=8, title="A made-up study")
+    (root / "empty" / "runs").mkdir(parents=True)
+    everything = " ".join(PAYLOADS)
+    names: dict[str, Any] = {
+        "classes": PAYLOADS,
+        "techniques": PAYLOADS,
+        "title": everything,
+        "description": everything,
+    }
+    names |= {"groups": {PAYLOADS[0]: PAYLOADS[:15], PAYLOADS[1]: PAYLOADS[15:]}, "network": PAYLOADS[2]}
+    names |= {"treatments": (PAYLOADS[3],), "mitigation": PAYLOADS[4], "dataset": "own", "split": ""}
+    make_study(root / "payloads", **names, levels=3, seeds=1, examples=600)
+    return root
+
+
+@pytest.fixture(scope="session")
+def served(studies: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The dashboard over these studies."""
+    with serve(studies, tmp_path_factory.mktemp("log") / "server.log") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium, chromium-browser or google-chrome on this machine; `sh tests/install_browser.sh`")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, served: Served) -> Iterator[Callable[..., Watched]]:
+    """Fresh browser contexts; the test fails at its end for whatever went wrong on a page or in the server."""
+    watched: list[Watched] = []
+    before = len(served.said())
+
+    def fresh(**settings: Any) -> Watched:
+        context = browser.new_context(
+            **{"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"} | settings
+        )
+        context.set_default_timeout(WAIT_MILLISECONDS)
+        one = Watched(context.new_page(), served.address)
+        one.listen()
+        watched.append(one)
+        return one
+
+    expect.set_options(timeout=WAIT_MILLISECONDS)
+    yield fresh
+    for one in watched:
+        one.page.context.close()
+    assert not [problem for one in watched for problem in one.problems]
+    assert "Traceback" not in served.said()[before:], served.said()[before:]

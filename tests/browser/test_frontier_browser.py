@@ -1,0 +1,140 @@
+"""Frontier in a real browser: moving sliders changes the choice, a link brings it back, the record says the same."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from engine.analysis.choice import choose
+from engine.analysis.frontier import operating_points
+from engine.store import Study
+from engine.unfairness import unfairness_table
+from pages.shared import formats
+from tests.browser.conftest import Watched
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def answer(page: Page) -> Any:
+    """The sentence that says which network to ship."""
+    return page.get_by_test_id("stMarkdownContainer").get_by_text(re.compile("^Ship ")).locator("xpath=..").first
+
+
+def move(page: Page, slider: str, *keys: str) -> str:
+    """Move a slider by the keyboard, wait until the sentence changes, and return the new one."""
+    before = answer(page).inner_text()
+    page.locator(f".st-key-{slider} input[type=range]").focus()
+    for key in keys:
+        page.keyboard.press(key)
+    expect(answer(page)).not_to_have_text(before)
+    return str(answer(page).inner_text())
+
+
+def download(page: Page, button: str) -> Path:
+    """What a button of the page gives."""
+    with page.expect_download() as coming:
+        page.get_by_role("button", name=button).click()
+    return Path(coming.value.path())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_choice_moves_returns_by_its_link_and_is_recorded(
+    visit: Callable[..., Watched], browser: Browser, studies: Path, tmp_path: Path, scheme: str
+) -> None:
+    watched = visit(color_scheme=scheme, accept_downloads=True)
+    page = watched.open("/frontier?study=made")
+    first = answer(page).inner_text()
+    sparser = move(page, "threshold", "Home")
+    fairer = move(page, "weight", "End")
+    assert len({first, sparser, fairer}) == 3 and fairer.startswith("Ship the dense network")
+    chosen = move(page, "weight", "Home", "ArrowRight", "ArrowRight")
+    watched.settle()
+    link = page.url
+    assert "threshold=" in link and "weight=0.0158" in link
+
+    page.reload()
+    watched.settle()
+    expect(answer(page)).to_have_text(chosen)
+    again = visit(color_scheme=scheme)
+    again.page.goto(link)
+    again.settle()
+    expect(answer(again.page)).to_have_text(chosen)
+
+    found = json.loads(download(page, "JSON, for machines").read_text(encoding="utf-8"))
+    check_facts(found, chosen, studies)
+    reopened = visit(color_scheme=scheme)
+    reopened.page.goto(found["link"])
+    reopened.settle()
+    expect(answer(reopened.page)).to_have_text(chosen)
+
+    file = tmp_path / "record.html"
+    file.write_bytes(download(page, "HTML, for people").read_bytes())
+    check_record(browser, file, chosen)
+
+
+def check_facts(found: dict[str, Any], sentence: str, studies: Path) -> None:
+    """The record for machines says what the page says and what the engine finds."""
+    study = Study(studies / "made")
+    points = operating_points(study.levels(), unfairness_table(study.classes()))
+    choice = choose(points, found["rule"]["accuracy_at_least"], found["rule"]["weight"], found["rule"]["unfairness"])
+    row, chosen = points.iloc[choice.chosen], found["chosen"]
+    assert found["summary"] == sentence and found["rule"]["weight"] == 0.0158
+    assert (chosen["technique"], chosen["treatment"], chosen["level"]) == (
+        row["technique"],
+        row["treatment"],
+        row["level"],
+    )
+    for part in (formats.sparsity(chosen["sparsity"]), formats.percent(chosen["accuracy"])):
+        assert part in sentence
+    assert formats.unfairness(chosen["max_min"], "max_min") in sentence and len(found["classes"]) == 10
+
+
+def check_record(browser: Browser, file: Path, sentence: str) -> None:
+    """The record for people stands alone: no request leaves the file, and its figures are drawn."""
+    context = browser.new_context(offline=True)
+    page, asked, problems = context.new_page(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(file.as_uri())
+    expect(page.get_by_text(sentence)).to_be_visible()
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    assert page.locator(".js-plotly-plot").count() == 2
+    assert page.locator(".scatterlayer .point").count() > 10
+    star = page.locator(".scatterlayer .trace").filter(has=page.locator("path.point")).last.locator("path.point").first
+    assert star.evaluate("point => getComputedStyle(point).fill") != "rgb(255, 255, 255)", "white on white"
+    assert not problems
+    assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
+    context.close()
+
+
+def test_second_stakeholder_measure_and_axis_are_in_the_link(visit: Callable[..., Watched]) -> None:
+    watched = visit()
+    page = watched.open("/frontier?study=made&threshold=70&weight=0.1")
+    page.get_by_text("Second stakeholder", exact=True).click()
+    expect(page.get_by_text(re.compile("^The second stakeholder, at weight"))).to_be_visible()
+    page.get_by_text("weights kept (log)", exact=True).click()
+    watched.settle()
+    expect(page).to_have_url(re.compile(r"two=true.*axis=kept|axis=.*two=true"))
+    again = visit()
+    again.page.goto(page.url)
+    again.settle()
+    expect(again.page.get_by_text(re.compile("^The second stakeholder, at weight"))).to_be_visible()
+    expect(again.page.get_by_text("weights kept", exact=True)).to_be_visible()
+
+
+NONSENSE = (
+    "?weight=abc&threshold=1e9&techniques=%3Cscript%3Ealert(1)%3C/script%3E&study=../../etc",
+    "?study=made&weight=&threshold=&measure=%00&axis=1&two=maybe&treatments=%F0%9F%92%A5&dataset=..&network=%2e%2e",
+    "?study=made&" + "&".join(f"techniques=x{n}" for n in range(300)),
+)
+
+
+@pytest.mark.parametrize("query", NONSENSE, ids=["script", "empty", "many"])
+def test_nonsense_in_the_link_leaves_the_page_whole(visit: Callable[..., Watched], query: str) -> None:
+    page = visit().open(f"/frontier{query}")
+    expect(answer(page).or_(page.get_by_test_id("stAlert")).first).to_be_visible()
+    assert page.get_by_test_id("stException").count() == 0

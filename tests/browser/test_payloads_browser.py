@@ -1,0 +1,74 @@
+"""Names with HTML and markdown reach every page and hover text as plain text: no dialog, no request out."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from pages.shared.frame import MENU, Entry
+from tests.browser.conftest import Watched
+from tests.browser.payloads import PAYLOADS
+from tests.browser.test_pages_open import address
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+INJECTED = """() => [...document.querySelectorAll(
+    'iframe, object, embed, base, [onerror], [onload], [onfocus], [ontoggle], [src*="out.invalid"], '
+    + '[href*="out.invalid"], [href^="javascript:"], img[src="x"], details[open] > :not(summary) > [autofocus]'
+)].map(found => found.outerHTML.slice(0, 200))"""
+"""Elements that only a payload could have made."""
+
+
+def squeezed(text: str) -> str:
+    """The text without what browsers fold."""
+    return re.sub(r"\s+", " ", text)
+
+
+def words(page: Page) -> str:
+    """All text of a page, its charts' too, as a reader sees it."""
+    return squeezed(page.evaluate("() => document.body.innerText + ' ' + document.body.textContent"))
+
+
+def test_there_are_thirty_different_payloads() -> None:
+    assert len(set(PAYLOADS)) == 30
+
+
+@pytest.mark.parametrize("entry", MENU, ids=[entry.label for entry in MENU])
+def test_names_are_text_on_every_page(visit: Callable[..., Watched], entry: Entry) -> None:
+    watched = visit(viewport={"width": 1440, "height": 3000})
+    page = watched.open(address(entry, "?study=payloads"))
+    page.wait_for_timeout(500)
+    assert page.evaluate(INJECTED) == []
+    assert page.get_by_test_id("stException").count() == 0
+    text = words(page)
+    missing = [payload for payload in PAYLOADS if squeezed(payload) not in text]
+    assert not missing, "the techniques' filter shows every name as it is"
+
+
+def test_names_are_text_when_a_point_is_hovered(visit: Callable[..., Watched]) -> None:
+    watched = visit(viewport={"width": 1440, "height": 2400})
+    page = watched.open("/frontier?study=payloads&threshold=50")
+    said = ""
+    for chart in (".st-key-frontier", ".st-key-chosen-classes", ".st-key-weights"):
+        plot = page.locator(f"{chart} .js-plotly-plot")
+        expect(plot).to_be_visible()
+        for point in plot.locator(".point path, path.point").all()[:40]:
+            point.hover(force=True)
+            said += squeezed(page.locator(f"{chart} .hoverlayer").text_content() or "")
+    assert sum(squeezed(payload).replace(" ", "") in said.replace(" ", "") for payload in PAYLOADS) > 10
+    assert page.evaluate(INJECTED) == []
+
+
+def test_names_are_text_in_tables_and_the_record(visit: Callable[..., Watched]) -> None:
+    watched = visit(accept_downloads=True)
+    page = watched.open("/frontier?study=payloads&threshold=50")
+    with page.expect_download() as coming:
+        page.get_by_role("button", name="HTML, for people").click()
+    record = visit(offline=False)
+    record.home = "file:"
+    record.page.goto(f"file://{coming.value.path()}")
+    expect(record.page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    text = words(record.page)
+    assert not [payload for payload in PAYLOADS if squeezed(payload) not in text]
+    assert record.page.evaluate(INJECTED) == []

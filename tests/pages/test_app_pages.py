@@ -1,0 +1,303 @@
+"""Overview, Class curves, Method: on an empty, a tiny, made-up and the shipped study; their words and tables."""
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine import attributes
+from engine.analysis.curves import class_curves, total_curves
+from engine.analysis.groups import group_counts
+from engine.analysis.identity import MODEL
+from engine.analysis.overview import headline, red_flags
+from engine.datasets import DATASETS
+from engine.preset import load_preset
+from engine.store import Study
+from engine.unfairness import UNFAIRNESS
+from pages.shared import falls, flags, formats, load, method, protocol
+from pages.shared.frame import MENU, Entry
+from pages.shared.load import Experiment, Source
+from tests.pages.conftest import NASTY, TOP, OpenPage, words
+
+PAGES = ("app.py", "pages/class_curves.py", "pages/method.py")
+NAMES = {number: str(number) for number in range(10)}
+
+
+# -- every page -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", MENU, ids=lambda entry: entry.label)
+def test_page_opens_with_its_question_and_the_frame(entry: Entry) -> None:
+    tree = ast.parse((TOP / entry.file).read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree) == entry.question
+    calls = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.Expr)]
+    first = next(call for call in calls if isinstance(call, ast.Call))
+    assert ast.unparse(first) in (f"open_page('{entry.file}')", f"open_without_study('{entry.file}')")
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_page_of_an_empty_study_says_so(open_page: OpenPage, file: str) -> None:
+    app = open_page(file, "empty")
+    assert "no finished run yet" in words(app) and not app.main.get("plotly_chart")
+
+
+@pytest.mark.parametrize("file", PAGES)
+@pytest.mark.parametrize("study", ["tiny", "planted", "missing-class", "no-dense", "nasty"])
+def test_page_stays_whole(open_page: OpenPage, file: str, study: str) -> None:
+    app = open_page(file, study)
+    assert not app.error and not app.warning and words(app)
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_page_shows_the_shipped_study(open_page: OpenPage, demo_root: Path, file: str) -> None:
+    app = open_page(file, "demo", demo_root)
+    assert not app.error and "Global magnitude" in words(app) + "".join(str(t.value) for t in app.table)
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_names_from_files_are_plain_text(open_page: OpenPage, file: str) -> None:
+    app = open_page(file, "nasty")
+    said = words(app) + "".join(str(cell) for table in app.table for cell in table.value.to_numpy().ravel())
+    assert formats.plain(NASTY) in said and NASTY not in said
+    for chart in app.main.get("plotly_chart"):
+        assert "<img" not in chart.proto.spec and "&lt;img" in chart.proto.spec
+
+
+# -- Overview ---------------------------------------------------------------------------------------------------------
+
+
+def planted_flags(study_root: Path, name: str = "planted") -> pd.DataFrame:
+    """Red flags of a study with groups, every level of every run decoded."""
+    study = Study(study_root / name)
+    table = study.examples("qmnist", "writers")
+    counts = [group_counts(table, *study.prediction_matrix(run), ["series"]).assign(run=run) for run in study.runs()]
+    return red_flags(study.levels(), study.classes(), pd.concat(counts, ignore_index=True))
+
+
+def source_and_experiment(study_root: Path, name: str) -> tuple[Source, Experiment]:
+    source = Source(str(study_root / name), 1)
+    return source, load.experiments(source)[0]
+
+
+def test_flags_read_from_two_levels_are_those_of_all(study_root: Path) -> None:
+    found = load.flags(*source_and_experiment(study_root, "planted"))
+    expected = planted_flags(study_root)
+    assert found.no_groups == "" and expected["group_change"].notna().any()
+    pd.testing.assert_frame_equal(
+        found.table.astype(dict.fromkeys(MODEL, str)), expected.astype(dict.fromkeys(MODEL, str)), check_like=True
+    )
+
+
+def test_study_without_groups_says_why(study_root: Path) -> None:
+    assert load.flags(*source_and_experiment(study_root, "tiny")).no_groups == load.NO_GROUPS
+
+
+def test_damaged_predictions_leave_the_classes(tmp_path: Path, study_root: Path) -> None:
+    from shutil import copytree
+
+    study = Study(copytree(study_root / "planted", tmp_path / "damaged"))
+    (study.path / "runs" / study.runs()[0] / "predictions.parquet").write_bytes(b"nothing")
+    found = load.flags(*source_and_experiment(tmp_path, "damaged"))
+    assert "damaged" in found.no_groups and found.table["class_change"].notna().any()
+
+
+def test_headline_names_the_sparsest_network_and_who_loses(open_page: OpenPage, study_root: Path) -> None:
+    rows = planted_flags(study_root)
+    flag = rows.loc[rows["sparsity"].idxmax()]
+    said = words(open_page("app.py", "planted"))
+    assert f"LeNet on QMNIST can lose {formats.sparsity(flag['sparsity'])} of its weights within 1 point" in said
+    assert f"class {flag['class']} loses {-100 * flag['class_change']:.1f} points" in said
+    assert f"series {flag['group']} loses {-100 * flag['group_change']:.1f} points" in said
+    most = headline(rows)
+    assert most.change is not None and f"{-100 * most.change:.1f} points" in said
+
+
+def test_red_flags_have_a_row_for_each_network_that_keeps_its_accuracy(open_page: OpenPage, study_root: Path) -> None:
+    rows = planted_flags(study_root)
+    app = open_page("app.py", "planted")
+    kept = rows.dropna(subset="level").sort_values("class_change")
+    table = app.table[0].value
+    assert list(table["Technique"]) == [formats.plain(formats.model(flag)) for _, flag in kept.iterrows()]
+    assert list(table["Sparsest within 1 pt"]) == [formats.sparsity(value) for value in kept["sparsity"]]
+    assert [metric.value for metric in app.metric] == ["12", "84", "3", "1"]
+
+
+def test_frontier_link_carries_the_frame(open_page: OpenPage) -> None:
+    app = open_page("app.py", "planted", techniques="Global magnitude")
+    links = [link.proto for link in app.main.get("page_link")]
+    assert [link.page for link in links][0] == "frontier" and len(links) == len(MENU)
+    assert all("study=planted" in link.query_string and "Global" in link.query_string for link in links)
+
+
+def test_one_seed_has_no_interval(open_page: OpenPage) -> None:
+    said = words(open_page("app.py", "missing-class"))
+    assert "one seed only, which gives no interval" in said and "(one seed)" in said
+
+
+def test_overview_without_dense_says_what_is_missing(open_page: OpenPage) -> None:
+    said = words(open_page("app.py", "no-dense"))
+    assert "cannot be said" in said and "the dense level is missing" in said
+
+
+def flag(**values: object) -> pd.DataFrame:
+    """One row of red flags, made by hand."""
+    usual = dict.fromkeys(MODEL, "none") | {"technique": "l1_structured", "treatment": "rewind", "reason": ""}
+    kept = {"level": 3, "sparsity": 0.5, "accuracy": 0.9, "dense_accuracy": 0.9, "n_seeds": 2}
+    loss = {"n": 10, "change": -0.03, "low": -0.04, "high": -0.02, "gap_dense": 0.1, "gap": 0.2, "gap_times": 2.0}
+    sides = {f"{side}_{name}": value for side in ("class", "group") for name, value in loss.items()}
+    return pd.DataFrame([usual | kept | sides | {"class": 8, "grouping": "series", "group": "hsf4"} | values])
+
+
+EXPERIMENT = Experiment("qmnist", "writers", "lenet", "iterative", "20 levels")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, "but class 8 loses 3.0 points (± 1.0) and series hsf4 loses 3.0 points (± 1.0)."),
+        ({"group_change": 0.01}, "but class 8 loses 3.0 points (± 1.0)."),
+        ({"class_high": 0.1}, "but class 8 loses 3.0 points (± 7.0, may be chance) and series"),
+        ({"class_low": np.nan, "class_high": np.nan}, "but class 8 loses 3.0 points (one seed) and series"),
+        ({"class_change": 0.0, "group_change": np.nan}, "and no class loses."),
+    ],
+)
+def test_headline_sentence(values: dict[str, object], expected: str) -> None:
+    said = flags.headline_sentence(flag(**values), EXPERIMENT, NAMES)
+    assert said.startswith("**LeNet on QMNIST can lose 50.0 % of its weights within 1 point of accuracy, ")
+    assert expected in said
+
+
+def test_a_gain_of_accuracy_is_explained() -> None:
+    assert "gains 10.0 points" in flags.detail_sentences(flag(dense_accuracy=0.8), NAMES)
+    assert "gains" not in flags.detail_sentences(flag(), NAMES)
+
+
+def test_heat_grows_with_the_loss() -> None:
+    rows = pd.concat([flag(), flag(class_change=-0.06), flag(class_change=0.01)], ignore_index=True)
+    cells = list(flags.flag_table(rows, NAMES)["Worst class"])
+    assert "0.50" in cells[0] and "0.25" in cells[1] and "background" not in cells[2]
+    assert "-6.0 pt" in cells[0] and "+1.0 pt" in cells[2]
+
+
+# -- Class curves -----------------------------------------------------------------------------------------------------
+
+
+def test_sentence_names_the_class_that_falls_first(open_page: OpenPage, study_root: Path) -> None:
+    study = Study(study_root / "planted")
+    curves = class_curves(study.classes())
+    mine = curves[(curves["technique"] == "random_unstructured") & (curves["treatment"] == "finetune")]
+    fallen = falls.fallen_for_good(mine)
+    first = fallen.sort_values(["sparsity", "accuracy"]).iloc[0]
+    first_level = fallen[fallen["sparsity"] == first["sparsity"]]
+    most = first_level.loc[(first_level["dense_accuracy"] - first_level["accuracy"]).idxmax()]
+    said = words(open_page("pages/class_curves.py", "planted", technique="Layer random", treatment="Finetune"))
+    assert f"class {most['class']} falls first: at {formats.sparsity(most['sparsity'])} sparsity" in said
+    total = total_curves(study.levels())
+    total = total[(total["technique"] == "random_unstructured") & (total["treatment"] == "finetune")]
+    change = total.set_index("level").loc[most["level"], "accuracy"] - total["dense_accuracy"].iloc[0]
+    assert f"the total loses {-100 * change:.1f} points" in said
+
+
+def test_a_dip_that_recovers_is_no_fall() -> None:
+    table = pd.DataFrame({"level": [0, 1, 2, 3, 4] * 2, "class": [0] * 5 + [1] * 5, "dense_accuracy": 0.9})
+    table = table.assign(accuracy=[0.9, 0.7, 0.9, 0.84, 0.8, 0.9, 0.9, 0.88, 0.89, 0.5])
+    fallen = falls.fallen_for_good(table)
+    assert list(zip(fallen["class"], fallen["level"], strict=True)) == [(0, 3), (0, 4), (1, 4)]
+
+
+def test_a_class_without_examples_has_no_curve(open_page: OpenPage) -> None:
+    said = words(open_page("pages/class_curves.py", "missing-class"))
+    assert "No test examples, so no curve: class 3." in said and "One seed gives no interval" in said
+
+
+def test_curves_without_dense_say_so(open_page: OpenPage) -> None:
+    said = words(open_page("pages/class_curves.py", "no-dense"))
+    assert "no class has a dense level to compare with" in said and "they have no colour" in said
+
+
+def test_controls_of_the_curves_follow_the_address(open_page: OpenPage) -> None:
+    address = {"technique": "Layer random", "spotlight": "4", "axis": "sparsity", "seeds": "each seed"}
+    app = open_page("pages/class_curves.py", "planted", **address, measure="Intensification")
+    assert app.selectbox(key="technique").value == "Layer random" and app.selectbox(key="spotlight").value == "4"
+    assert app.selectbox(key="measure").value == "Intensification"
+    assert "By how much pruning stretches" in words(app)
+    assert len(app.main.get("plotly_chart")) == 5
+
+
+def test_nonsense_in_the_address_of_the_curves_is_left_out(open_page: OpenPage) -> None:
+    keys = ("technique", "treatment", "spotlight", "axis", "seeds", "measure", "study", "techniques")
+    app = open_page("pages/class_curves.py", "planted", **dict.fromkeys(keys[:6], "<b>"))
+    assert app.selectbox(key="technique").value == "Global magnitude" and not app.error
+
+
+@pytest.mark.parametrize("measure", list(UNFAIRNESS))
+def test_every_measure_has_a_curve_or_a_reason(open_page: OpenPage, measure: str) -> None:
+    app = open_page("pages/class_curves.py", "no-dense", measure=UNFAIRNESS[measure].label)
+    needs_dense = {"dense", "dense_loss"} & set(UNFAIRNESS[measure].needs)
+    assert ("cannot be computed" in words(app)) == bool(needs_dense)
+
+
+def test_charts_turn_into_tables(open_page: OpenPage) -> None:
+    app = open_page("pages/class_curves.py", "planted")
+    app.toggle(key="class-curves-table").set_value(True).run()
+    assert not app.exception and set(app.dataframe[0].value) >= {"class", "name", "level", "accuracy", "low", "n"}
+
+
+# -- Method -----------------------------------------------------------------------------------------------------------
+
+
+def test_method_tells_every_measure_and_attribute(open_page: OpenPage) -> None:
+    app = open_page("pages/method.py", "planted")
+    table = next(table.value for table in app.table if "Formula" in table.value)
+    assert list(table["Formula"]) == [f"`{row.formula}`" for row in UNFAIRNESS.values()]
+    assert list(table["Source"]) == [formats.plain(row.source) for row in UNFAIRNESS.values()]
+    said = words(app)
+    assert (
+        all(text in said for text in method.ATTRIBUTES.values()) and tuple(method.ATTRIBUTES) == attributes.ATTRIBUTES
+    )
+
+
+def test_method_explains_every_split() -> None:
+    assert {split for row in DATASETS.values() for split in row.splits} == set(method.SPLITS)
+
+
+def test_method_counts_what_was_recorded(open_page: OpenPage) -> None:
+    assert f"{84 * 1200:,} recorded predictions: what each of 84 models" in words(
+        open_page("pages/method.py", "planted")
+    )
+
+
+@pytest.mark.parametrize(
+    ("epochs", "n_seeds", "expected"),
+    [
+        (3, 2, "3 epochs (there 30), no random crop (there 4 pixels), no random mirror (there yes), 2 seeds so far"),
+        (30, 6, "As in Paganini 2020"),
+    ],
+)
+def test_what_was_shortened_follows_from_the_settings(epochs: int, n_seeds: int, expected: str) -> None:
+    spec = load_preset("paper-qmnist").specs[0]
+    spec = replace(spec, epochs=epochs, crop=4 * (epochs == 30), flip=epochs == 30)
+    assert expected in protocol.difference_sentence(spec, n_seeds).replace("\\", "")
+
+
+def test_the_demo_preset_is_compared_with_its_papers() -> None:
+    said = {protocol.difference_sentence(replace(spec, seed=0), 6) for spec in load_preset("demo").specs}
+    plain = " ".join(said).replace("\\", "")
+    assert "Paganini 2020" in plain and "Good 2022" in plain and "3 epochs (there 30)" in plain
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ({"schedule": "iterative"}, "loses 20 % of what remains and trains for 30 epochs again, 20 times over"),
+        ({"schedule": "oneshot", "sparsities": (0.5, 0.9)}, "is cut at once to 50 %, 90 %"),
+        ({"schedule": "gradual", "sparsities": (0.9,)}, "from step 1,000 to 9,000 to 90 %"),
+    ],
+)
+def test_protocol_is_told_in_sentences(schedule: dict[str, object], expected: str) -> None:
+    spec = replace(load_preset("paper-qmnist").specs[0], **schedule)  # type: ignore[arg-type]
+    said = protocol.protocol_sentences(spec)
+    assert expected in said and "shifted by up to 4 pixels and mirrored at random" in said

@@ -1,0 +1,146 @@
+"""Harmed examples, Subgroups, Bring your own: on made-up studies, and every page on an imported one."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.marks import read_marks
+from engine.store import Study
+from pages.shared.charts import harmed, votes
+from pages.shared.frame import MENU
+from tests.bring import bring, long_table
+from tests.made import make_study
+from tests.pages.conftest import NASTY, OpenPage, words
+
+PLAIN_NASTY = "<img"
+
+
+@pytest.fixture(scope="module")
+def brought(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Studies that were imported: `animals` with three seeds, `odd` with names that try their luck, and `lone`."""
+    root = tmp_path_factory.mktemp("brought")
+    table = long_table(n=120, seeds=3)
+    files = {
+        "animals": table,
+        "odd": table.assign(technique=lambda t: t["technique"].replace("random", "*b* [x](y) $a$ :red[z]")),
+        "lone": table[(table["technique"] == "dense") & (table["seed"] == 0)],
+    }
+    for name, rows in files.items():
+        rows.to_csv(root / f"{name}.csv", index=False)
+        bring(root / f"{name}.csv", Study(root / name), {"constants": {"dataset": name, "network": f"net {name} `x`"}})
+    return root
+
+
+@pytest.mark.parametrize("study", ["animals", "odd", "lone"])
+@pytest.mark.parametrize("file", [entry.file for entry in MENU])
+def test_every_page_opens_on_an_imported_study(file: str, study: str, brought: Path, open_page: OpenPage) -> None:
+    app = open_page(file, study, root=brought)
+    assert words(app)
+
+
+def test_harmed_says_how_many_change_and_shows_a_card_each(brought: Path, open_page: OpenPage) -> None:
+    app = open_page("pages/harmed.py", "animals", root=brought, show="All")
+    said = words(app)
+    assert "of 120 examples" in said and "get another usual label" in said and "votes tie" in said
+    assert "came as predictions" in said, "there are no images, and the page says so"
+    cards = [control for control in app.get("button_group") if "Mark example" in str(control.proto.label)]
+    assert len(cards) == 12
+
+
+def test_a_mark_is_kept_with_the_study(brought: Path, open_page: OpenPage) -> None:
+    app = open_page("pages/harmed.py", "animals", root=brought, show="All")
+    card = next(control for control in app.get("button_group") if "Mark example" in str(control.proto.label))
+    example = int(card.proto.label.split()[-1])
+    card.set_value("ambiguous").run()
+    marks = read_marks(Study(brought / "animals"), "animals")
+    assert marks[["example", "mark"]].values.tolist() == [[example, "ambiguous"]]
+    again = open_page("pages/harmed.py", "animals", root=brought, show="All")
+    assert "1 ambiguous" in words(again)
+
+
+def test_filters_leave_fewer_and_none_is_a_sentence(brought: Path, open_page: OpenPage) -> None:
+    app = open_page("pages/harmed.py", "animals", root=brought, show="All", **{"class": "cat"})
+    assert "40 examples, most changed first" in words(app)
+    app = open_page("pages/harmed.py", "animals", root=brought, show="All", marks="hard")
+    assert "No example is left" in words(app)
+
+
+@pytest.mark.parametrize("file", ["pages/harmed.py", "pages/subgroups.py"])
+@pytest.mark.parametrize("study", ["planted", "missing-class", "no-dense", "nasty", "tiny", "empty"])
+def test_pages_bear_every_study(file: str, study: str, open_page: OpenPage) -> None:
+    said = words(open_page(file, study))
+    assert said
+    if study == "nasty":
+        assert PLAIN_NASTY not in said.replace("\\<img", ""), "a name is read as HTML or markdown"
+        assert NASTY not in said
+
+
+def test_subgroups_say_whose_errors_grow(brought: Path, open_page: OpenPage) -> None:
+    app = open_page("pages/subgroups.py", "animals", root=brought, positive="owl", rate="False-negative rate")
+    said = words(app)
+    assert "the false-negative rate goes from" in said and "against all others" in said
+    table = next(frame.value for frame in app.dataframe if "against the others" in frame.value)
+    assert {"all", "place", "site", "place × site"} == set(table["grouping"])
+
+
+def test_a_binary_target_starts_with_its_second_class(tmp_path: Path, open_page: OpenPage) -> None:
+    table = long_table(n=60).replace({"owl": "dog"})
+    table.to_csv(tmp_path / "two.csv", index=False)
+    bring(tmp_path / "two.csv", Study(tmp_path / "two"))
+    app = open_page("pages/subgroups.py", "two", root=tmp_path)
+    assert app.selectbox(key="positive").value == "dog"
+
+
+def test_bring_opens_without_any_study(tmp_path: Path, open_page: OpenPage) -> None:
+    app = open_page("pages/bring.py", "none", root=tmp_path)
+    assert "every page works on it" in words(app)
+
+
+def test_bring_previews_maps_and_imports(tmp_path: Path, open_page: OpenPage) -> None:
+    app: AppTest = open_page("pages/bring.py", "none", root=tmp_path)
+    content = long_table().to_csv(index=False).encode()
+    app.get("file_uploader")[0].set_value(("animals.csv", content, "text/csv")).run(timeout=60)
+    assert app.selectbox(key="role-label").value == "label"
+    app.text_input(key="target").set_value("../x").run()
+    assert "is no name for a study" in words(app)
+    app.text_input(key="target").set_value("mine").run()
+    next(button for button in app.button if button.label == "Import").click().run(timeout=60)
+    assert "4 runs with 10 models on 40 examples" in "".join(str(one.value) for one in app.success)
+    assert len(Study(tmp_path / "mine").runs()) == 4
+
+
+def test_bring_keeps_off_studies_that_were_computed(tmp_path: Path, open_page: OpenPage) -> None:
+    make_study(tmp_path / "own", examples=60, seeds=1, levels=1)
+    app = open_page("pages/bring.py", "none", root=tmp_path)
+    app.get("file_uploader")[0].set_value(("own.csv", long_table().to_csv(index=False).encode(), "text/csv")).run(
+        timeout=60
+    )
+    assert "was computed here" in words(app)
+
+
+def test_a_card_shows_the_true_class_first() -> None:
+    dense, compressed = pd.Series([0, 5, 1, 0]).to_numpy(), pd.Series([0, 1, 4, 1]).to_numpy()
+    assert votes.voted(dense, compressed, 0) == [0, 1, 2, 3]
+    assert votes.vote_card(None, dense, compressed, 0, {0: "zero"}, dark=True).startswith(b"\x89PNG")
+
+
+def test_names_in_the_chart_are_plain_text() -> None:
+    table = pd.DataFrame(
+        {
+            "grouping": ["<b>g"],
+            "group": [NASTY],
+            "n": [50],
+            "n_chosen": [5],
+            "share_chosen": [0.1],
+            "share": [0.05],
+            "reference": ["test"],
+            "ratio": [2.0],
+            "low": [1.5],
+            "high": [2.5],
+            "small": [False],
+        }
+    )
+    drawn = harmed.representation_chart(table, dark=False).to_json()
+    assert "<img" not in drawn and "<b>g" not in drawn

@@ -1,0 +1,99 @@
+"""Causes and Mitigation: on studies with and without such runs; the Frontier marks mitigated points."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from engine.analysis.causes import RELATIONS, BoundFacts, Correlation
+from engine.diagnostics import NO_MEMBER
+from engine.experiment import run_experiment
+from engine.mitigation import MITIGATIONS
+from engine.records import RunSpec
+from engine.store import Study
+from pages.shared import arms, causes
+from tests.pages.conftest import OpenPage, words
+
+PAGES = ("pages/causes.py", "pages/mitigation.py")
+SPEC = RunSpec("qmnist", "lenet", "global_unstructured", levels=1, epochs=2, learning_rate=0.05)
+
+
+@pytest.fixture(scope="module")
+def arms_root(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of real runs on a few images: three arms, two seeds, classes and writers diagnosed."""
+    root = tmp_path_factory.mktemp("arms-root")
+    for arm in ("none", "after", "both"):
+        for seed in (0, 1):
+            spec = replace(SPEC, mitigation=arm, seed=seed, diagnose=("class", "writer"))
+            run_experiment(spec, Study(root / "arms"), tiny_root, "cpu")
+    return root
+
+
+@pytest.mark.parametrize("file", PAGES)
+@pytest.mark.parametrize("study", ["empty", "tiny", "planted", "no-dense", "nasty"])
+def test_page_without_such_runs_says_so_and_shows_a_way(open_page: OpenPage, file: str, study: str) -> None:
+    app = open_page(file, study)
+    assert not app.main.get("plotly_chart") and not app.error
+    assert ("no finished run" if study == "empty" else "--") in words(app)
+
+
+def test_causes_page_shows_groups_relations_and_bound(open_page: OpenPage, arms_root: Path) -> None:
+    app = open_page("pages/causes.py", "arms", arms_root)
+    assert len(app.main.get("plotly_chart")) == 3
+    said = words(app)
+    assert "loses most" in said or "No group" in said
+    assert "Theorem 1 holds for" in said
+
+
+def test_causes_page_names_the_groups_that_it_skips(open_page: OpenPage, arms_root: Path) -> None:
+    app = open_page("pages/causes.py", "arms", arms_root, grouping="Writer")
+    table = app.main.dataframe[-1].value
+    assert (table["reason"] == NO_MEMBER).any() and len(app.main.get("plotly_chart")) == 3
+
+
+@pytest.mark.parametrize("measure", list(arms.LABELS.values()))
+def test_mitigation_page_compares_the_arms(open_page: OpenPage, arms_root: Path, measure: str) -> None:
+    app = open_page("pages/mitigation.py", "arms", arms_root, measure=measure)
+    assert len(app.main.get("plotly_chart")) == 2
+    table = app.main.dataframe[0].value
+    assert list(table["arm"]) == [MITIGATIONS[arm].label for arm in ("none", "after", "both")]
+    assert "without mitigation" in words(app) and "picked after looking" in words(app)
+
+
+def test_frontier_outlines_mitigated_points(open_page: OpenPage, arms_root: Path) -> None:
+    app = open_page("pages/frontier.py", "arms", arms_root, threshold="0")
+    assert "mitigated (after)" in app.main.get("plotly_chart")[0].proto.spec
+
+
+def test_a_clear_arm_is_named_with_its_price() -> None:
+    curves = pd.DataFrame({"mitigation": ["none", "after"], "gap": [0.2, 0.1]})
+    change = {"mitigation": ["after"], "sparsity": [0.9], "n_seeds": [5]}
+    clear = {"gap": [-0.1], "gap_low": [-0.12], "gap_high": [-0.08]}
+    price = {"accuracy": [-0.02], "accuracy_low": [-0.03], "accuracy_high": [-0.01]}
+    said = arms.arm_sentence(curves, pd.DataFrame({**change, **clear, **price}), "gap", "class")
+    assert "**After pruning narrows it by 10.0 ± 2.0 points** and costs 2.0 ± 1.0 points of accuracy (5 seeds)" in said
+    worse = {"gap": [0.1], "gap_low": [0.08], "gap_high": [0.12]}
+    assert "No arm narrows it" in arms.arm_sentence(curves, pd.DataFrame({**change, **worse, **price}), "gap", "class")
+    vague = {"gap": [-0.1], "gap_low": [-0.3], "gap_high": [0.1]}
+    said = arms.arm_sentence(curves, pd.DataFrame({**change, **vague, **price}), "gap", "class")
+    assert "No arm clearly narrows it" in said and "includes no change" in said
+
+
+def test_arm_names_say_what_is_not_usual() -> None:
+    assert arms.arm_name("after, drop") == "After pruning, drop" and arms.arm_name("none") == "No mitigation"
+    assert arms.ordered_arms(["both", "after, drop", "none", "after"]) == ["none", "after", "after, drop", "both"]
+
+
+def test_relations_are_judged_by_their_intervals() -> None:
+    minus = next(relation for relation in RELATIONS if relation.sign < 0)
+    found = [Correlation(minus, *values, n_groups=10, n_seeds=5) for values in ((-0.8, -0.9, -0.7), (0.5, 0.2, 0.8))]
+    found.append(Correlation(minus, -0.1, -0.5, 0.3, 10, 5))
+    assert list(causes.relation_table(found)["here"]) == ["as reported", "the other way", "not clear"]
+    assert "1 shows between these 10 groups" in causes.relation_sentence(found, [1, 5])
+    assert "hardly differ" in causes.relation_sentence(found, [10, 10])
+
+
+def test_bound_sentence() -> None:
+    assert "50.0 % of 8" in causes.bound_sentence(BoundFacts(8, 0.5, 3.0))
+    assert causes.bound_sentence(BoundFacts(0, float("nan"), float("nan"))) == "No pruned group was measured."

@@ -1,0 +1,285 @@
+"""The Regression page: sentences true of the numbers, names of coefficients, charts, and studies that lack much."""
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from benchmarks.population import Size, made_population
+from engine.analysis.effects import Setting, effects
+from engine.analysis.fits import ERRORS
+from engine.analysis.population import Population, population
+from engine.analysis.regression import fitted_model, regression
+from engine.analysis.regression_record import Regression
+from engine.analysis.terms import PAPER, PLAIN, TERMS
+from engine.commands import main
+from engine.store import Study, examples_name
+from pages.shared import formats, load
+from pages.shared import regression as wording
+from pages.shared.charts import regression as charts
+from pages.shared.load import Experiment
+from tests.made import make_study
+from tests.pages.conftest import NASTY, TOP, words
+
+FEW = {"writers": 0, "examples": 600, "levels": 5, "seeds": 3}
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of studies: `many` has two data sets and two networks, the others lack much."""
+    root = tmp_path_factory.mktemp("regressions")
+    make_study(root / "many", **FEW)
+    make_study(root / "many", **FEW, network="vgg11", treatments=("rewind",))
+    twelve = tuple(f"thing {number}" for number in range(12))
+    make_study(root / "many", **FEW, dataset="fashion-mnist", split="official", random=3, classes=twelve)
+    (root / "empty" / "runs").mkdir(parents=True)
+    small = FEW | {"seeds": 1, "levels": 3, "treatments": ("rewind",)}
+    make_study(root / "one-run", **small, techniques=("global_unstructured",))
+    make_study(root / "missing-class", **small, without_examples=(3,))
+    make_study(root / "no-dense", **small, dense=False)
+    make_study(
+        root / "nasty", **small | {"treatments": (NASTY,)}, techniques=(NASTY, "global_unstructured"), network=NASTY
+    )
+    return root
+
+
+@pytest.fixture
+def open_page(many: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    """Opens the page on a study, with what an address says."""
+    monkeypatch.chdir(TOP)
+    st.cache_resource.clear()
+
+    def opened(study: str, root: Path = many, **address: str) -> AppTest:
+        monkeypatch.setenv("PRUNESCOPE_STUDIES", str(root))
+        app = AppTest.from_file(str(TOP / "app.py"), default_timeout=60)
+        app.query_params.update({"study": study, **address})
+        app = app.switch_page("pages/regression.py").run()
+        assert not app.exception, app.exception
+        return app
+
+    return opened
+
+
+OpenPage = Callable[..., AppTest]
+
+
+def gathered(study: Study) -> Population:
+    return population(study.classes(), lambda run: study.class_facts(examples_name(study.record(run).spec)))
+
+
+@pytest.fixture(scope="module")
+def found(many: Path) -> Regression:
+    return regression(gathered(Study(many / "many")))
+
+
+def effect(found: Regression, key: str, errors: str = "hac") -> dict:
+    return found.effects.query("key == @key and errors == @errors").iloc[0].to_dict()
+
+
+# -- what it says -----------------------------------------------------------------------------------------------------
+
+
+def test_the_answer_is_the_effect_of_imbalance_and_entropy(found: Regression) -> None:
+    said = wording.answer_sentence(found)
+    for key in ("imbalance", "entropy"):
+        row = effect(found, key)
+        more = "more" if row["estimate"] > 0 else "less"
+        assert f"{100 * abs(row['estimate']):.1f} points {more} accuracy" in said
+        assert f"± {100 * (row['high'] - row['low']) / 2:.1f}" in said
+    n_open = sum(effect(found, key)["low"] < 0 < effect(found, key)["high"] for key in ("imbalance", "entropy"))
+    assert said.count("may be chance") == n_open
+
+
+@pytest.mark.parametrize(("estimate", "half", "expected"), [(0.02, 0.01, "2.0 points more"), (-0.02, 0.03, "chance")])
+def test_an_open_effect_is_called_open(found: Regression, estimate: float, half: float, expected: str) -> None:
+    rows = found.effects.assign(estimate=estimate, low=estimate - half, high=estimate + half)
+    said = wording.answer_sentence(replaced(found, effects=rows))
+    assert expected in said and ("chance" in said) == (half > abs(estimate))
+
+
+def replaced(found: Regression, **values: object) -> Regression:
+    return Regression(**(vars(found) | values))
+
+
+def test_the_paper_stands_beside_with_its_direction(found: Regression) -> None:
+    rows = found.effects.copy()
+    rows.loc[rows["key"] == "imbalance", ["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
+    rows.loc[rows["key"] == "entropy", ["end", "estimate", "low", "high"]] = (1.0, -0.01, -0.015, -0.005)
+    said = wording.detail_sentences(replaced(found, effects=rows))
+    assert "1.2 points more for imbalance and 2.4 points less for entropy" in said and "the same directions" in said
+    rows.loc[rows["key"] == "entropy", ["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
+    assert "the opposite direction for entropy" in wording.detail_sentences(replaced(found, effects=rows))
+
+
+def test_other_errors_that_leave_an_effect_open_are_named(found: Regression) -> None:
+    rows = found.effects.copy()
+    rows[["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
+    rows.loc[(rows["key"] == "imbalance") & (rows["errors"] == "class"), ["low", "high"]] = (-0.02, 0.04)
+    said = wording.detail_sentences(replaced(found, effects=rows))
+    assert "It may be chance, though**: imbalance with errors by class (± 3.0)." in said
+
+
+def test_what_the_paper_found_follows_from_its_coefficients() -> None:
+    """The words for effects that are no single number, from the published coefficients without noise."""
+    made, truth = made_population(Size(n_seeds=1, most_classes=8))
+    model = fitted_model(made)
+    table = made.table.assign(accuracy=model.fit.design.times(truth))
+    exact = fitted_model(Population(table))
+    rows = effects(Setting(exact.fit, exact.layout, table), {"hac": exact.fit.results("hac")}).set_index("key")
+    assert rows.loc["accuracy0", "estimate"] > 0 > rows.loc["sparsity", "estimate"]
+    assert (rows.loc["treatment", "begin"], rows.loc["treatment", "end"]) == ("rewind", "finetune")
+    for key, name in (("technique", formats.technique), ("network", formats.network)):
+        most, least = (name(rows.loc[key, end]) for end in ("end", "begin"))
+        assert wording.PAPER_FOUND[key].lower() == f"{most} keeps most, {least} least".lower()
+
+
+def test_every_effect_has_a_sentence_with_its_number(found: Regression) -> None:
+    table = wording.effect_table(found)
+    assert len(table) == found.effects["key"].nunique() == 7
+    for sentence, row in zip(table.iloc[:, 0], found.effects.query("errors == 'hac'").to_dict("records"), strict=True):
+        assert f"{100 * abs(row['estimate']):.1f} points" in sentence
+    sparsity = next(text for text in table.iloc[:, 0] if "sparsity" in text)
+    assert "falls" in sparsity and effect(found, "sparsity")["estimate"] < 0
+
+
+def test_what_is_left_out_is_said_once(many: Path) -> None:
+    study = Study(many / "many")
+    made = gathered(study)
+    table = made.table[made.table["dataset"] == "fashion-mnist"].reset_index(drop=True)
+    said = wording.left_out_sentences(regression(Population(table.assign(imbalance=0.0))))
+    assert said == [
+        "Not in the fit: data set (all rows have the same data set), network (all rows have the same network), "
+        "imbalance (it is 0 in all rows), and with that exp(sparsity) × data set."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "term", "expected"),
+    [
+        ("imbalance", "imbalance", "imbalance"),
+        ("technique[T.l1_structured]", "technique", "Channels by L1"),
+        ("np.exp(sparsity):dataset[T.kmnist]", "np.exp(sparsity):dataset", "exp(sparsity) × Kuzushiji-MNIST"),
+        ("treatment[T.rewind]:technique[T.a]:b]", "treatment:technique", "Rewind × a]:b"),
+        ("I(x ** 2)", "I(x ** 2)", "I(x ** 2)"),
+    ],
+)
+def test_columns_have_names_for_people(column: str, term: str, expected: str) -> None:
+    assert wording.column_label(column, term) == expected
+
+
+def test_the_command_prints_the_same_table(many: Path, found: Regression, capsys: pytest.CaptureFixture[str]) -> None:
+    experiment = Experiment("qmnist", "writers", "lenet", "iterative", load_protocol(many))
+    asked = wording.Asked(experiment, "protocol", (), "paper", PAPER, "linear", "hac")
+    command = shlex.split(wording.command(str(many / "many"), asked))
+    assert command[:4] == ["python", "-m", "engine", "regression"]
+    assert main(command[3:]) == 0
+    printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("technique[")]
+    assert printed == [line for line in found.summary.splitlines() if line.startswith("technique[")]
+    own = wording.command("x", wording.Asked(experiment, "experiment", ("rewind",), "own", PLAIN[:2], "logit", "run"))
+    assert "--without rewind" in own and "--terms dataset,network" in own and "--link logit --errors run" in own
+
+
+def load_protocol(many: Path) -> str:
+    return str(Study(many / "many").classes()["protocol"].iloc[0])
+
+
+# -- charts -----------------------------------------------------------------------------------------------------------
+
+
+def test_coefficients_stand_under_their_headings(found: Regression) -> None:
+    counts = wording.groups_of(found)
+    assert sum(counts.values()) == found.statistics.n_columns - 1 and list(counts)[0] == "Class"
+    table, second = (wording.coefficient_table(found, kind, list(counts), True) for kind in ("hac", "run"))
+    figure = charts.coefficient_chart(table, second, charts.Look("HAC", "By run", "accuracy", dark=False))
+    ticks = list(figure.layout.yaxis.ticktext)
+    assert len(ticks) == len(table) + len(counts)
+    assert ticks[:3] == ["<b>Class</b>", "imbalance", "entropy"]
+    row = found.with_errors("hac").set_index("column").loc["imbalance"]
+    dots = next(trace for trace in figure.data if trace.name == "coefficient")
+    assert dots.x[0] == pytest.approx(row["coefficient"] * row["spread"])
+    assert dots.marker.symbol[0] == ("circle" if row["low"] * row["high"] > 0 else "circle-open")
+
+
+def test_the_papers_coefficients_are_drawn_only_where_they_compare(found: Regression) -> None:
+    fitted, compared = (wording.coefficient_table(found, "hac", wording.GROUPS, scale) for scale in (False, True))
+    assert fitted.set_index("column").loc["imbalance", "published"] == TERMS["imbalance"].published
+    assert compared["published"].isna().all()
+
+
+def test_spread_is_the_standard_deviation_of_the_column(many: Path, found: Regression) -> None:
+    model = fitted_model(gathered(Study(many / "many")))
+    expected = np.asarray(model.fit.design).std(axis=0)
+    np.testing.assert_allclose(found.with_errors("hac")["spread"], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_chart_takes_as_many_groups_as_it_has_room_for() -> None:
+    assert wording.first_groups({"Class": 2, "Sparsity": 3, "Technique": 40}) == ["Class", "Sparsity"]
+    assert wording.first_groups({"Technique": 40}) == ["Technique"]
+
+
+def test_residual_charts_show_every_row(found: Regression) -> None:
+    bars = charts.residual_histogram(found.residuals, dark=True).data[0]
+    assert sum(bars.y) == found.statistics.n_rows
+    heat = charts.fitted_chart(found.residuals, dark=False).data[0]
+    np.testing.assert_allclose(np.nansum(np.array(heat.z, float), axis=0)[np.nansum(heat.z, axis=0) > 0], 1)
+    assert np.array(charts.residual_chart(found.residuals, dark=False).data[0].customdata).sum() == sum(bars.y)
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_page_says_what_the_engine_found(open_page: OpenPage, found: Regression) -> None:
+    app = open_page("many")
+    said = words(app)
+    assert wording.answer_sentence(found) in said and wording.detail_sentences(found) in said
+    assert len(app.main.get("plotly_chart")) == 4
+    assert any("OLS Regression Results" in block.value for block in app.main.code)
+    assert [metric.value for metric in app.metric][:2] == [
+        formats.count(found.statistics.n_rows),
+        formats.count(found.statistics.n_runs),
+    ]
+
+
+def test_controls_change_the_fit(open_page: OpenPage) -> None:
+    app = open_page("many", fit="Logit", errors="By run", model="My own")
+    assert not app.exception
+    assert any("Generalized Linear Model" in block.value for block in app.main.code)
+    assert any("--link logit --errors run" in block.value for block in app.main.code)
+    app.multiselect(key="terms").set_value(["exp(sparsity) × entropy"]).run()
+    assert not app.exception and "Entropy" not in words(app).split("not in the model")[0][-20:]
+    assert any("np.exp(sparsity):entropy" in block.value for block in app.main.code)
+    assert "Imbalance is not in the model: it was not asked for" in words(app)
+
+
+def test_switched_off_treatments_stay_out(open_page: OpenPage) -> None:
+    app = open_page("many", treatments="Rewind")
+    assert "treatment (all rows have the same treatment)" in words(app).replace("\\", "")
+
+
+@pytest.mark.parametrize("study", ["empty", "one-run", "missing-class", "no-dense", "nasty"])
+def test_page_stays_whole(open_page: OpenPage, study: str) -> None:
+    app = open_page(study)
+    assert not app.error and words(app)
+    if study == "no-dense":
+        assert "nothing to fit" in words(app)
+
+
+def test_names_from_files_stay_text(open_page: OpenPage) -> None:
+    app = open_page("nasty")
+    said = words(app) + "".join(str(value) for table in app.table for value in table.value.to_numpy().ravel())
+    assert "img src" in said and not re.search(r"(?<!\\)<img", said)
+
+
+def test_page_shows_the_shipped_study(open_page: OpenPage, demo_root: Path) -> None:
+    app = open_page("demo", demo_root)
+    source = load.source("demo")
+    experiment = load.experiments(source)[0]
+    found = load.fitted(source, (experiment, "protocol", ()), PAPER, "linear", "hac")
+    assert wording.answer_sentence(found) in words(app)
+    assert set(found.coefficients["errors"]) == set(ERRORS) and isinstance(found.effects, pd.DataFrame)
