@@ -3,16 +3,15 @@
 import gc
 import threading
 import time
-
-import streamlit as st
+from functools import cache
 
 SECONDS = 10.0
 
 
-@st.cache_resource
+@cache
 def keep_memory_free() -> threading.Thread:
-    """The one thread of the server that collects every few seconds."""
-    thread = threading.Thread(target=_collect, daemon=True)
+    """The one thread of the process that collects every few seconds."""
+    thread = threading.Thread(target=_collect, name="collector", daemon=True)
     thread.start()
     return thread
 
