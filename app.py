@@ -12,7 +12,7 @@ rows, names = frame.keep(found.table), frame.class_names
 
 # -- the answer -------------------------------------------------------------------------------------------------------
 answer(flags.headline_sentence(rows, frame.experiment, names))
-st.markdown(flags.detail_sentences(rows, names))
+st.markdown(flags.detail_sentences(rows))
 with st.container(border=True, width="content", key="way-on"):
     st.page_link(
         "pages/frontier.py",
@@ -41,7 +41,7 @@ if len(table):
         hide_index=True,
         alt="For each technique: how sparse it gets within 1 point, and the class and group that lose most there.",
     )
-    st.caption(flags.cautions(rows, len(names)))
+    st.caption(flags.cautions(rows, load.classes(frame.source, frame.experiment)["class"].nunique()))
 for sentence in flags.left_out(rows):
     st.caption(sentence)
 if found.no_groups and len(table):
@@ -56,7 +56,8 @@ st.markdown(
 )
 
 st.markdown("##### Ask further")
-for column, entries in zip(beside("pages", [1, 1]), (MENU[1::2], MENU[2::2]), strict=True):
+half = len(MENU) // 2 + 1
+for column, entries in zip(beside("pages", [1, 1]), (MENU[1:half], MENU[half:]), strict=True):
     for entry in entries:
         label = f"**{entry.label}** · {entry.question}"
         column.page_link(entry.file, label=label, icon=entry.icon, query_params=shared_link())

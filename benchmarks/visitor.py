@@ -10,6 +10,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 MAX_MESSAGE_BYTES = 64 * 2**20
 DONE = ForwardMsg.ScriptFinishedStatus.Value("FINISHED_SUCCESSFULLY")
@@ -41,7 +42,8 @@ class Visitor:
 
     async def __aenter__(self) -> "Visitor":
         address = self.address.replace("http", "ws", 1) + "/_stcore/stream"
-        self._socket = await connect(address, subprotocols=["streamlit"], max_size=MAX_MESSAGE_BYTES)  # type: ignore[list-item]
+        protocols = [Subprotocol("streamlit")]
+        self._socket = await connect(address, subprotocols=protocols, max_size=MAX_MESSAGE_BYTES, proxy=None)
         return self
 
     async def __aexit__(

@@ -112,7 +112,7 @@ def refresh(study: Study) -> Catalog:
     parts, failed = _read_runs(study, new)
     tables, broken = merged_tables(tables, kept, joined_tables(parts)), broken | failed
     try:
-        _save(study, tables, broken)
+        save_tables(study, tables, broken)
     except PruneScopeError:
         pass  # a study that cannot be written to is read all the same
     return _catalog(tables, broken)
@@ -247,7 +247,8 @@ def _table(path: Path, kind: str) -> pa.Table:
     return from_parquet(content, path.name).cast(KINDS[kind])
 
 
-def _save(study: Study, tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> None:
+def save_tables(study: Study, tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> None:
+    """Make these tables the study's catalog; `broken` says of each run left out its stamp and the reason."""
     folder = study.path / "catalog"
     index: dict[str, Any] = {"schema": SCHEMA, "broken": broken, "sha256": BLANK.decode()}
     for kind, table in tables.items():

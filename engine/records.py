@@ -49,7 +49,7 @@ class RunSpec:
     mitigation: str = "none"
     constraint: str = "loss"
     mitigated_group: str = "class"
-    dual_step: float = 0.1
+    dual_step: float = 0.03
     dual_decay: float = 0.0
     tolerance: float = 0.01
     diagnose: tuple[str, ...] = ()

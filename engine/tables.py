@@ -11,6 +11,7 @@ from engine.files import BLANK, is_whole, sealed
 from engine.records import SCHEMA, PruneScopeError
 
 _VERSION, _KIND, _SEAL = b"prunescope-schema", b"prunescope-kind", b"prunescope-sha256"
+_SMALL = 1_000_000
 _SEALED = re.compile(_SEAL + rb"..?([0-9a-f]{64})", re.DOTALL)
 
 
@@ -36,7 +37,7 @@ def from_parquet(content: bytes, name: str, columns: list[str] | None = None) ->
         with pq.ParquetFile(io.BytesIO(content)) as file:
             facts = file.metadata.metadata or {}
             unknown = set(facts) - {_VERSION, _KIND, b"ARROW:schema", *((_SEAL,) if seal else ())}
-            table = file.read(columns=columns)
+            table = file.read(columns=columns, use_threads=len(content) > _SMALL)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise PruneScopeError(f"{name} is damaged: {error}.") from error
     version = facts.get(_VERSION, b"").decode(errors="replace")

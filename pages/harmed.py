@@ -47,7 +47,7 @@ if networks.n_missing:
     said.caption(f"{formats.seeds(networks.n_missing)} without this level or the dense one: left out.")
 
 # -- how much harder they are -----------------------------------------------------------------------------------------
-left, right = st.columns(2, gap="large")
+left, right = st.container(key="beside-accuracy").columns(2, gap="large")
 with left:
     st.markdown("##### Accuracy where they change most")
     apart = held_out_accuracy(labels, networks.dense, networks.compressed, n_classes)

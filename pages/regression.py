@@ -96,12 +96,14 @@ with right:
         help="How accuracy changes when one thing changes and the rest stays, averaged over the runs above. Cross "
         "terms share one thing among many coefficients; these numbers add them up.",
     )
-    st.table(
-        regression.effect_table(found),
-        border="horizontal",
-        hide_index=True,
-        alt="Every effect in words, with half intervals by three kinds of errors, and what the paper found.",
-    )
+    in_words = regression.effect_table(found)
+    if len(in_words):
+        st.table(
+            in_words,
+            border="horizontal",
+            hide_index=True,
+            alt="Every effect in words, with half intervals by three kinds of errors, and what the paper found.",
+        )
     st.caption(
         "Half of the 95 % interval in points, by three kinds of errors; *in italics* where the effect may be chance. "
         "Classes of one run share its network, and classes recur in all runs, so the widest is the one to believe. "
@@ -155,7 +157,7 @@ with left:
             "coefficients",
             f"{len(chosen)} coefficients with 95 % intervals by {ERRORS[errors].label} and {ERRORS[other].label}.",
             chosen.drop(columns=["text", "group"]),
-            caption=f"Hollow: the interval includes 0. {formats.plain(regression.reference_sentence(found))}",
+            caption=regression.chart_caption(found, compared),
         )
     else:
         st.info("**No term is left but the intercept.** Choose other terms or more runs.", icon=":material/info:")

@@ -58,7 +58,7 @@ if table["group"].nunique() > MOST_GROUPS:
         f"**{table['group'].nunique()} groups are too many to draw.** Choose fewer columns.", icon=":material/info:"
     )
     st.stop()
-left, right = st.columns(2, gap="large")
+left, right = st.container(key="beside-groups").columns(2, gap="large")
 with left:
     st.markdown("##### Over sparsity")
     show_chart(

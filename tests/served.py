@@ -13,6 +13,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[1]
 STARTS_WITHIN_SECONDS = 60.0
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def _wait_until_well(served: Served, process: "subprocess.Popen[bytes]") -> None
         if process.poll() is not None:
             raise RuntimeError(f"the dashboard ended with {process.returncode}: {served.said()}")
         try:
-            with urllib.request.urlopen(f"{served.address}/_stcore/health", timeout=5) as answer:
+            with DIRECT.open(f"{served.address}/_stcore/health", timeout=5) as answer:
                 if answer.status == 200:
                     return
         except OSError:

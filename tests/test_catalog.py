@@ -73,7 +73,6 @@ def test_a_run_that_goes_leaves_the_catalog(tmp_path: Path) -> None:
     study = made_study(tmp_path, 3)
     study.levels()
     shutil.rmtree(tmp_path / "runs" / SPEC.key)
-    assert_same(tables_of(study), {kind: table for kind, table in tables_of(study).items()})
     assert SPEC.key not in set(study.levels()["run"]) and len(study.classes()) == 2 * 3 * N_CLASSES
     assert catalog.refresh(study).runs["run"].tolist() == study.runs()
 

@@ -129,7 +129,7 @@ def test_a_mistake_is_said_with_its_line_and_what_is_allowed(
         ('title = "a"\n[grid]\nseeds = [1]', r"line 2: there is no \[\[grid\]\]"),
         ('title = "a"\n[[grid]]', "line 2: seeds is missing"),
         ('title = "a"\n[[grid]]\nprotocol = 3', "line 3: protocol is 3; it should be a table"),
-        ('title = "a', "is not valid TOML: .*line 1"),
+        ('title = "a\n[[grid]]', "is not valid TOML: .*line 1"),
     ],
 )
 def test_an_empty_or_shapeless_preset_is_refused(text: str, message: str) -> None:

@@ -58,7 +58,7 @@ def class_cautions(layout: Layout, n_rows: int, n_classes: int) -> list[str]:
 
 
 def confounding_cautions(layout: Layout, table: pd.DataFrame, inverse: Floats) -> list[str]:
-    """Which class facts the other terms nearly repeat, and which pairs of categories never meet.
+    """Which class facts the other terms nearly repeat.
 
     `inverse` is that of X'X; a fact's inflation is its diagonal times the fact's sum of squares about the mean.
     """
@@ -75,10 +75,16 @@ def confounding_cautions(layout: Layout, table: pd.DataFrame, inverse: Floats) -
         found.append(
             f"The other terms explain {' and '.join(explained)}: what is due to which can hardly be told apart."
         )
+    return found
+
+
+def crossing_cautions(layout: Layout, runs: pd.DataFrame) -> list[str]:
+    """Which pairs of categories never meet; `runs` has one row per run."""
     used = [key for key, factor in FACTORS.items() if factor.is_category and key in layout.factors]
+    found = []
     for first, second in combinations(used, 2):
-        n_all = table[first].nunique() * table[second].nunique()
-        n_empty = n_all - len(table[[first, second]].drop_duplicates())
+        n_all = runs[first].nunique() * runs[second].nunique()
+        n_empty = n_all - len(runs[[first, second]].drop_duplicates())
         if n_empty:
             found.append(
                 f"{n_empty} of {n_all} combinations of {FACTORS[first].label} and {FACTORS[second].label} have no run: "
@@ -87,15 +93,15 @@ def confounding_cautions(layout: Layout, table: pd.DataFrame, inverse: Floats) -
     return found
 
 
-def setup_cautions(layout: Layout, table: pd.DataFrame) -> list[str]:
-    """What varies between runs without a term, and is not settled by a category that has one."""
+def setup_cautions(layout: Layout, runs: pd.DataFrame) -> list[str]:
+    """What varies between runs (one row each) without a term, and is not settled by a category that has one."""
     used = [key for key, factor in FACTORS.items() if factor.is_category and key in layout.factors]
-    free = [key for key in SETUP if key in table and key not in layout.factors and table[key].nunique() > 1]
+    free = [key for key in SETUP if key in runs and key not in layout.factors and runs[key].nunique() > 1]
     varies = [
-        key for key in free if not any(len(table[[by, key]].drop_duplicates()) == table[by].nunique() for by in used)
+        key for key in free if not any(len(runs[[by, key]].drop_duplicates()) == runs[by].nunique() for by in used)
     ]
     return [
-        f"The runs differ in {FACTORS[key].label} ({table[key].nunique()} of them) and no term accounts for it."
+        f"The runs differ in {FACTORS[key].label} ({runs[key].nunique()} of them) and no term accounts for it."
         for key in varies
     ]
 

@@ -33,6 +33,8 @@ class LeftOut:
     reason: str
     n_rows: int = 0
     """How many rows; 0 for a term or a column."""
+    term: str = ""
+    """The term of a column."""
 
 
 @dataclass(frozen=True, eq=False)

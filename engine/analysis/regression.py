@@ -51,6 +51,7 @@ def regression(
     """
     model = fitted_model(population, keys, link)
     fit, columns, table = model.fit, model.layout, model.table
+    runs = table[~table["run"].duplicated().to_numpy()]
     condition, inverse = _conditioning(model.upper)
     results = {kind: fit.results(kind) for kind in ERRORS}
     used = {column.term for column in columns.columns}
@@ -67,7 +68,8 @@ def regression(
                 *cautions.size_cautions(*fit.design.shape, n_runs=fit.n_clusters("run")),
                 *cautions.class_cautions(columns, len(table), fit.n_clusters("class")),
                 *cautions.confounding_cautions(columns, table, inverse),
-                *cautions.setup_cautions(columns, table),
+                *cautions.crossing_cautions(columns, runs),
+                *cautions.setup_cautions(columns, runs),
             ],
             columns,
             references(columns, table),
@@ -86,7 +88,10 @@ def fitted_model(population: Population, keys: Sequence[str] = PAPER, link: str 
     design, y = columns.design(table), table["accuracy"].to_numpy()
     upper = _checked_triangle(design, y)
     repeats = dependent_columns(upper[:-1, :-1])
-    repeated = tuple(LeftOut(design.names[place], _repeats(design, parts)) for place, parts in repeats.items())
+    repeated = tuple(
+        LeftOut(design.names[place], _repeats(design, parts), term=columns.columns[place].term)
+        for place, parts in repeats.items()
+    )
     if repeats:
         keep = [place for place in range(len(design.names)) if place not in repeats]
         design, columns = design.only(keep), columns.only(keep)

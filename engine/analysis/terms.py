@@ -128,7 +128,7 @@ def checked_terms(keys: Sequence[str]) -> tuple[str, ...]:
 
 def varying_terms(table: pd.DataFrame, keys: Sequence[str]) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
     """The terms that vary in these rows, and the others with the reason why they drop out."""
-    constant = {factor: _stillness(table, factor) for key in keys for factor in TERMS[key].factors}
+    constant = {factor: _stillness(table, factor) for factor in {f for key in keys for f in TERMS[key].factors}}
     kept, left_out = [], []
     for key in keys:
         still = [factor for factor in TERMS[key].factors if constant[factor]]

@@ -27,9 +27,11 @@ def range_sentence(ranges: Sequence[HelpfulRange], series: Mapping[str, Series])
         none = f"{who} has no pruning ratio" if len(ranges) == 1 else f"None of the {len(ranges)} has a pruning ratio"
         return f"**{none} that keeps the accuracy without widening the gaps between classes.**"
     times, sparse = formats.number(best.last.ratio), formats.sparsity(best.last.sparsity)
+    judged = "judged by one seed" if best.last.n_seeds < 2 else f"by the mean of {formats.seeds(best.last.n_seeds)}"
+    doubt = "" if best.last.surely_helps else f", {judged},"
     text = (
-        f"**{who} can be made {times} times smaller ({sparse} sparse) without losing accuracy or widening the gaps "
-        "that were there between classes"
+        f"**{who} can{doubt} be made {times} times smaller ({sparse} sparse) without losing accuracy or widening the "
+        "gaps that were there between classes"
     )
     return f"{text}{_ending(best)}.**"
 

@@ -11,6 +11,9 @@ from pages.shared.load import Experiment
 WITHIN = 0.01
 """How much accuracy may be lost for it to count as kept; `red_flags` takes the same."""
 
+LITTLE = 0.005
+"""A loss below this is told, but not held against the model."""
+
 GAIN = 0.02
 """A gain of accuracy above which pruning alone is no explanation."""
 
@@ -28,44 +31,57 @@ def experiment_name(experiment: Experiment) -> str:
 
 
 def headline_sentence(flags: pd.DataFrame, experiment: Experiment, names: Mapping[int, str]) -> str:
-    """How much the sparsest model that keeps the accuracy leaves out, and who loses there."""
+    """How much the sparsest model that keeps the accuracy leaves out, who loses there, and who loses most of all."""
     name = experiment_name(experiment)
     if (flags["reason"] == NO_DENSE).all():
         return f"**What {name} loses cannot be said**: {NO_DENSE}."
     if flags["sparsity"].isna().all():
         return f"**No pruned {name} stays within 1 point of the dense network's accuracy.**"
     flag = flags.loc[flags["sparsity"].idxmax()]
-    losses = [loss for kind in ("class", "group") if (loss := _loss(flag, kind, names))]
-    end = f"but {' and '.join(losses)}" if losses else "and no class loses"
-    return f"**{name} can lose {formats.sparsity(flag['sparsity'])} of its weights within 1 point of accuracy, {end}.**"
+    kept = f"{name} can lose {formats.sparsity(flag['sparsity'])} of its weights within 1 point of accuracy"
+    return f"**{kept}, {_losses(flag, names)}.**{_largest_loss(flags, flag, names)}"
 
 
-def detail_sentences(flags: pd.DataFrame, names: Mapping[int, str]) -> str:
-    """Which model the headline speaks of, and the largest loss of all where that is another one's."""
+def _losses(flag: pd.Series, names: Mapping[int, str]) -> str:
+    """The class and the group that lose at the sparsest level, or that none loses much."""
+    changes = {kind: flag[f"{kind}_change"] for kind in ("class", "group") if not pd.isna(flag[f"{kind}_change"])}
+    losers = [_loss(flag, kind, names) for kind, change in changes.items() if change <= -LITTLE]
+    if losers:
+        return f"but {' and '.join(losers)}"
+    nobody = f"no {' or '.join(changes) or 'class'} loses"
+    most = min(changes.values(), default=0.0)
+    return f"and {nobody} more than {formats.points_in_words(most)}" if most < 0 else f"and {nobody} any"
+
+
+def _largest_loss(flags: pd.DataFrame, told: pd.Series, names: Mapping[int, str]) -> str:
+    """The largest loss of all, where it is another model's than the one told of."""
+    most = headline(flags)
+    worst = flags[(flags[["class_change", "group_change"]] == most.change).any(axis=1)]
+    if worst.empty or worst.index[0] == told.name:
+        return ""
+    other = worst.iloc[0]
+    loss = _loss(other, "class" if other["class_change"] == most.change else "group", names)
+    model = formats.plain(formats.model(other))
+    return f" **Under {model}, {loss} at {formats.sparsity(other['sparsity'])} sparsity, and the total hides it.**"
+
+
+def detail_sentences(flags: pd.DataFrame) -> str:
+    """Which model the headline speaks of; markdown."""
     if (flags["reason"] == NO_DENSE).all():
         return "Other pages show what there is."
     if flags["sparsity"].isna().all():
         return "Either the first cut is too deep, or the training after it is too short."
     flag = flags.loc[flags["sparsity"].idxmax()]
-    mean = f"level {flag['level']}, mean of {formats.seeds(flag['n_seeds'])}"
     text = (
-        f"That is {formats.plain(formats.model(flag))}, {mean}: "
-        f"accuracy {formats.percent(flag['dense_accuracy'])} before, {formats.percent(flag['accuracy'])} after."
+        f"The sparsest is {formats.plain(formats.model(flag))}, level {flag['level']}, mean of "
+        f"{formats.seeds(flag['n_seeds'])}: accuracy {formats.percent(flag['dense_accuracy'])} before, "
+        f"{formats.percent(flag['accuracy'])} after."
     )
     gain = flag["accuracy"] - flag["dense_accuracy"]
     if gain > GAIN:
         text += (
             f" It gains {formats.points_in_words(gain)}: the dense network was not trained to its best, so part of what"
             " follows is longer training, not pruning."
-        )
-    most = headline(flags)
-    worst = flags[(flags[["class_change", "group_change"]] == most.change).any(axis=1)]
-    if len(worst) and worst.index[0] != flag.name:
-        other = worst.iloc[0]
-        loss = _loss(other, "class" if other["class_change"] == most.change else "group", names)
-        text += (
-            f" The largest loss behind a steady accuracy: with {formats.plain(formats.model(other))} at "
-            f"{formats.sparsity(other['sparsity'])} sparsity, {loss}."
         )
     return text
 
@@ -106,7 +122,7 @@ def flag_table(flags: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
             "Sparsest within 1 pt": [formats.sparsity(value) for value in rows["sparsity"]],
             "Worst class": [_cell(flag, "class", names, largest) for _, flag in rows.iterrows()],
             "Worst group": [_cell(flag, "group", names, largest) for _, flag in rows.iterrows()],
-            "Class gap": [formats.times(value) for value in rows["class_gap_times"]],
+            "Class gap": [formats.times(value).replace(" ", NO_BREAK) for value in rows["class_gap_times"]],
             "Seeds": [formats.count(n) for n in rows["n_seeds"]],
         }
     )
@@ -133,12 +149,9 @@ def _who(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
 
 
 def _loss(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
-    """Who loses how much, as in "class 8 loses 4.1 points (± 1.2)"; empty where nobody does."""
-    change = flag[f"{kind}_change"]
-    if pd.isna(change) or change >= 0:
-        return ""
+    """Who loses how much, as in "class 8 loses 4.1 points (± 1.2)"."""
     who = f"{'class ' if kind == 'class' else ''}{_who(flag, kind, names)}"
     doubt = formats.plus_minus(flag[f"{kind}_low"], flag[f"{kind}_high"]) or "one seed"
     if flag[f"{kind}_high"] >= 0:
         doubt += ", may be chance"
-    return f"{who} loses {formats.points_in_words(change)} ({doubt})"
+    return f"{who} loses {formats.points_in_words(flag[f'{kind}_change'])} ({doubt})"

@@ -101,6 +101,9 @@ def open_page(file: str) -> Frame:
     except PruneScopeError as error:
         _nothing("This study cannot be read.", formats.plain(error))
     if not found:
+        broken = list(load.load_catalog(source).broken.values())
+        if broken:
+            _nothing(f"None of the {len(broken)} runs of this study can be read.", formats.plain(broken[0]))
         _nothing("This study has no finished run yet.", "It will show here as soon as its first run is finished.")
     with st.sidebar:
         experiment = _experiment(found)
@@ -108,6 +111,8 @@ def open_page(file: str) -> Frame:
     frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark")
     if not techniques or not treatments:
         _nothing("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
+    if frame.keep(load.kinds(source, experiment)).empty:
+        _nothing("No run has these techniques with these treatments.", "Choose others on the left.")
     return frame
 
 
@@ -137,8 +142,9 @@ def shared_link() -> dict[str, list[str]]:
 
 
 def _menu() -> None:
+    link = shared_link()
     for entry in MENU:
-        st.page_link(entry.file, label=entry.label, icon=entry.icon, help=entry.question, query_params=shared_link())
+        st.page_link(entry.file, label=entry.label, icon=entry.icon, help=entry.question, query_params=link)
 
 
 def _study() -> str | None:

@@ -117,6 +117,12 @@ def levels(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
+def kinds(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """The techniques of an experiment with the treatments that each was run with."""
+    return levels(source, experiment)[["technique", "treatment"]].drop_duplicates(ignore_index=True)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
 def classes(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model and class of an experiment."""
     return _of(load_catalog(source).classes, experiment)

@@ -16,6 +16,10 @@ PAPERS = {
 """The paper that used each schedule, and the presets that hold its protocol, the closest first."""
 
 
+IMPORTED = "imported"
+"""Schedule of runs whose predictions came from elsewhere."""
+
+
 @dataclass(frozen=True)
 class Reference:
     """A paper's protocol for a network: one of its specs, and how many seeds it ran."""
@@ -84,6 +88,8 @@ COMPARED: dict[str, Setting] = {
 
 def protocol_sentences(spec: RunSpec) -> str:
     """How the runs of an experiment were trained and pruned, for people."""
+    if spec.schedule == IMPORTED:
+        return "These predictions were made elsewhere; how the networks were trained and pruned is not recorded here."
     seen = [f"shifted by up to {spec.crop} pixels"] if spec.crop else []
     seen += ["mirrored at random"] if spec.flip else []
     images = f"Training images are {' and '.join(seen)}." if seen else "Training images are not augmented."
@@ -136,6 +142,8 @@ def differences(spec: RunSpec, paper: Reference) -> list[Difference]:
 
 def difference_sentence(spec: RunSpec, n_seeds: int) -> str:
     """What was done otherwise than in the paper, in one sentence; markdown."""
+    if spec.schedule == IMPORTED:
+        return "There is no protocol to compare with a paper's."
     paper = reference(spec.schedule, spec.dataset, spec.network)
     if paper is None:
         return "None of the papers used this schedule with this network."

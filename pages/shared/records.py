@@ -140,12 +140,12 @@ def frontier_columns(measure: str) -> dict[str, Any]:
 
 def measures_table(points: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
     """The choice under each measure, in words."""
-    rows = []
+    rows, named = [], points[["technique", "treatment", "level"]]
     for row in choices.itertuples():
         if row.chosen is pd.NA:
             rows.append((formats.measure(row.measure), formats.MISSING, formats.MISSING, formats.MISSING, row.reason))
             continue
-        point = points.iloc[row.chosen]
+        point = named.iloc[row.chosen]
         name = "Dense" if point["level"] == 0 else f"{formats.technique(str(point['technique']))}, {point['treatment']}"
         gap = formats.unfairness(row.unfairness, row.measure)
         rows.append(

@@ -10,6 +10,7 @@ import pandas as pd
 
 from engine.analysis.fits import ERRORS
 from engine.analysis.layout import INTERCEPT
+from engine.analysis.population import LeftOut
 from engine.analysis.regression_record import Regression
 from engine.analysis.terms import FACTORS, TERMS
 from pages.shared import formats
@@ -62,7 +63,9 @@ def _class_words(row: dict) -> str:
 
 def detail_sentences(found: Regression) -> str:
     """How the answer stands beside the paper, and under which errors it may be chance; markdown."""
-    rows, parts = _rows(found, FACTS), []
+    s, rows = found.statistics, _rows(found, FACTS)
+    runs = "1 run" if s.n_runs == 1 else f"{formats.count(s.n_runs)} runs"
+    parts = [f"From {formats.count(s.n_rows)} class accuracies of {runs} and {formats.count(s.n_classes)} classes."]
     if rows:
         numbers = " and ".join(f"{_more(_published(row))} for {row['key']}" for row in rows)
         parts.append(
@@ -183,8 +186,18 @@ def left_out_sentences(found: Regression) -> list[str]:
     if single:
         with_them = f", and with that {', '.join(crossed)}" if crossed else ""
         rows.append(f"Not in the fit: {', '.join(single)}{with_them}.")
-    columns = [out for out in found.left_out if not out.n_rows and out.what not in TERMS]
-    return rows + [f"Not in the fit: column {out.what} ({out.reason})." for out in columns]
+    columns: dict[str, list[LeftOut]] = {}
+    for out in found.left_out:
+        if not out.n_rows and out.what not in TERMS:
+            columns.setdefault(out.term, []).append(out)
+    return rows + [_column_sentence(term, outs) for term, outs in columns.items()]
+
+
+def _column_sentence(term: str, outs: Sequence[LeftOut]) -> str:
+    first = f"{column_label(outs[0].what, term)}: {outs[0].reason}"
+    if len(outs) == 1:
+        return f"Not in the fit: {first}."
+    return f"Not in the fit: {len(outs)} columns of {TERMS[term].label} that repeat others, such as {first}."
 
 
 def column_label(column: str, term: str) -> str:
@@ -207,6 +220,17 @@ def reference_sentence(found: Regression) -> str:
     """What the categories are compared with."""
     names = [f"{FACTORS[key].label} with {NAMES.get(key, str)(value)}" for key, value in found.references.items()]
     return f"Compared: {', '.join(names)}." if names else ""
+
+
+def chart_caption(found: Regression, standardised: bool) -> str:
+    """How to read the chart of coefficients; markdown."""
+    parts = ["Hollow: the interval includes 0.", formats.plain(reference_sentence(found))]
+    if found.link == "linear" and not standardised:
+        parts.append(
+            "The paper's coefficients of exp\\(sparsity\\) and unpruned accuracy hold for its own references: "
+            "CIFAR-10, global magnitude, fine-tuned."
+        )
+    return " ".join(part for part in parts if part)
 
 
 def coefficient_table(found: Regression, errors: str, groups: Sequence[str], standardised: bool) -> pd.DataFrame:

@@ -54,6 +54,7 @@ def counted(dense: np.ndarray, compressed: np.ndarray) -> list[tuple[int, float,
     return rows
 
 
+@settings(max_examples=60, deadline=None)
 @given(populations())
 def test_divergence_equals_a_brute_force_count(pair: Pair) -> None:
     found = divergence(*pair)
@@ -76,12 +77,14 @@ def test_divergence_of_thirty_networks_equals_a_brute_force_count() -> None:
     ]
 
 
+@settings(max_examples=60, deadline=None)
 @given(populations())
 def test_taxicab_and_jaccard_give_the_same_order(pair: Pair) -> None:
     found = divergence(*pair)
     np.testing.assert_array_equal(rankdata(found.taxicab), rankdata(found.jaccard.round(12)))
 
 
+@settings(max_examples=60, deadline=None)
 @given(populations(), st.randoms(use_true_random=False))
 def test_nothing_depends_on_how_classes_are_numbered(pair: Pair, random: object) -> None:
     dense, compressed, n_classes = pair
@@ -91,6 +94,7 @@ def test_nothing_depends_on_how_classes_are_numbered(pair: Pair, random: object)
         np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
 
 
+@settings(max_examples=60, deadline=None)
 @given(populations())
 def test_divergence_is_symmetric_and_within_bounds(pair: Pair) -> None:
     dense, compressed, n_classes = pair
@@ -111,6 +115,7 @@ def test_blocks_of_examples_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(whole.modal, blocks.modal)
 
 
+@settings(max_examples=60, deadline=None)
 @given(populations())
 def test_turned_counts_who_loses_and_who_gains_the_true_label(pair: Pair) -> None:
     dense, compressed, n_classes = pair
@@ -136,6 +141,7 @@ def test_unequal_populations_are_refused(shapes: tuple[tuple[int, int], tuple[in
         divergence(np.zeros(shapes[0], int), np.zeros(shapes[1], int), 2)
 
 
+@settings(max_examples=60, deadline=None)
 @given(arrays(np.int64, st.integers(1, 60), elements=st.integers(0, 4)), st.integers(0, 3))
 def test_cuts_take_the_top_and_lie_inside_each_other(score: np.ndarray, seed: int) -> None:
     cuts = [percentile_cut(score, at, seed) for at in (0, 50, 90, 99)]
@@ -273,7 +279,7 @@ def test_bins_hold_equally_many_and_every_value() -> None:
     assert attribute_bins(pd.Series([np.nan, np.nan], name="x")).isna().all()
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(arrays(float, st.integers(1, 50), elements=st.sampled_from([0.0, 1e-9, 1.0, 2.0, np.nan])))
 def test_bins_of_few_values_keep_equal_values_together(values: np.ndarray) -> None:
     bins = attribute_bins(pd.Series(values, name="x")).astype(object)

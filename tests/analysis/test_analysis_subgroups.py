@@ -157,7 +157,7 @@ def test_a_binary_target_is_its_class_one() -> None:
     assert cases["fpr"].counted.tolist() == [True, False, False, True]
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(arrays(float, st.integers(0, 12), elements=st.floats(0, 1) | st.just(np.nan)))
 def test_holm_equals_statsmodels(p: np.ndarray) -> None:
     known = ~np.isnan(p)

@@ -53,7 +53,7 @@ class Watched:
 
     def settle(self) -> None:
         """Wait until nothing runs and nothing is a skeleton any more."""
-        self.page.wait_for_selector(QUIET)
+        expect(self.page.locator(QUIET)).to_be_visible()
         expect(self.page.get_by_test_id("stHeading").first).to_be_visible()
         expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, TimeoutError, expect, sync_playwright
 
 from engine.marks import read_marks
 from engine.store import Study
@@ -42,6 +42,21 @@ def settled(page: Page) -> None:
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=SECONDS)
 
 
+def choose(page: Page, box: str, option: str) -> None:
+    """Pick an option of a select box; again where a rerun closes the list in between."""
+    expect(page.locator(box)).to_be_visible()
+    for _ in range(10):
+        settled(page)
+        page.locator(f"{box} input").click()
+        try:
+            page.get_by_role("option", name=option, exact=True).click(timeout=5000)
+            break
+        except TimeoutError:
+            page.keyboard.press("Escape")
+    expect(page.locator(f"{box} input")).to_have_value(option)
+    settled(page)
+
+
 @pytest.mark.xdist_group("browser")
 def test_upload_map_preview_import_frontier_and_mark(
     browser: Browser, served: Served, studies: Path, tmp_path: Path
@@ -58,9 +73,7 @@ def test_upload_map_preview_import_frontier_and_mark(
     page.get_by_text("a row per model and example", exact=True).click()
     settled(page)
     for role, column in (("prediction", "answer"), ("sparsity", "cut")):
-        page.locator(f".st-key-role-{role} input").click()
-        page.get_by_role("option", name=column, exact=True).click()
-        settled(page)
+        choose(page, f".st-key-role-{role}", column)
     page.get_by_role("button", name="Import").click()
     expect(page.get_by_text("6 runs with 15 models on 90 examples of 3 classes")).to_be_visible()
     assert len(Study(studies / "animals").runs()) == 6

@@ -3,6 +3,7 @@
 import ast
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from engine.unfairness import UNFAIRNESS
 from pages.shared import falls, flags, formats, load, method, protocol
 from pages.shared.frame import MENU, Entry
 from pages.shared.load import Experiment, Source
+from tests.made import make_study
 from tests.pages.conftest import NASTY, TOP, OpenPage, words
 
 PAGES = ("app.py", "pages/class_curves.py", "pages/method.py")
@@ -45,7 +47,7 @@ def test_page_of_an_empty_study_says_so(open_page: OpenPage, file: str) -> None:
 
 
 @pytest.mark.parametrize("file", PAGES)
-@pytest.mark.parametrize("study", ["tiny", "planted", "missing-class", "no-dense", "nasty"])
+@pytest.mark.parametrize("study", ["tiny", "planted", "missing-class", "no-dense", "mitigated", "nasty"])
 def test_page_stays_whole(open_page: OpenPage, file: str, study: str) -> None:
     app = open_page(file, study)
     assert not app.error and not app.warning and words(app)
@@ -64,6 +66,21 @@ def test_names_from_files_are_plain_text(open_page: OpenPage, file: str) -> None
     assert formats.plain(NASTY) in said and NASTY not in said
     for chart in app.main.get("plotly_chart"):
         assert "<img" not in chart.proto.spec and "&lt;img" in chart.proto.spec
+
+
+def test_a_study_whose_runs_are_all_broken_says_why(open_page: OpenPage, study_root: Path, tmp_path: Path) -> None:
+    study = Study(copytree(study_root / "tiny", tmp_path / "broken"))
+    (study.path / "runs" / study.runs()[0] / "levels.parquet").write_bytes(b"nothing")
+    (study.path / "catalog" / "index.json").unlink(missing_ok=True)
+    said = words(open_page("app.py", "broken", tmp_path))
+    assert "None of the 1 runs of this study can be read" in said and "damaged" in said
+
+
+def test_filters_that_no_run_meets_say_so(open_page: OpenPage, study_root: Path, tmp_path: Path) -> None:
+    study = Study(copytree(study_root / "missing-class", tmp_path / "apart"))
+    make_study(study.path, techniques=("l1_structured",), treatments=("finetune",), seeds=1, without_examples=(3,))
+    address = {"techniques": "Channels by L1", "treatments": "Rewind"}
+    assert "No run has these techniques" in words(open_page("pages/class_curves.py", "apart", tmp_path, **address))
 
 
 # -- Overview ---------------------------------------------------------------------------------------------------------
@@ -96,8 +113,6 @@ def test_study_without_groups_says_why(study_root: Path) -> None:
 
 
 def test_damaged_predictions_leave_the_classes(tmp_path: Path, study_root: Path) -> None:
-    from shutil import copytree
-
     study = Study(copytree(study_root / "planted", tmp_path / "damaged"))
     (study.path / "runs" / study.runs()[0] / "predictions.parquet").write_bytes(b"nothing")
     found = load.flags(*source_and_experiment(tmp_path, "damaged"))
@@ -161,7 +176,8 @@ EXPERIMENT = Experiment("qmnist", "writers", "lenet", "iterative", "20 levels")
         ({"group_change": 0.01}, "but class 8 loses 3.0 points (± 1.0)."),
         ({"class_high": 0.1}, "but class 8 loses 3.0 points (± 7.0, may be chance) and series"),
         ({"class_low": np.nan, "class_high": np.nan}, "but class 8 loses 3.0 points (one seed) and series"),
-        ({"class_change": 0.0, "group_change": np.nan}, "and no class loses."),
+        ({"class_change": 0.0, "group_change": np.nan}, "and no class loses any."),
+        ({"class_change": -0.004, "group_change": -0.002}, "and no class or group loses more than 0.4 points."),
     ],
 )
 def test_headline_sentence(values: dict[str, object], expected: str) -> None:
@@ -170,9 +186,16 @@ def test_headline_sentence(values: dict[str, object], expected: str) -> None:
     assert expected in said
 
 
+def test_headline_adds_the_largest_loss_of_another_network() -> None:
+    rows = pd.concat([flag(), flag(technique="l2_structured", sparsity=0.2, class_change=-0.2)], ignore_index=True)
+    said = flags.headline_sentence(rows, EXPERIMENT, NAMES)
+    assert "Under Channels by L2 with rewind, class 8 loses 20.0 points (± 1.0) at 20.0 % sparsity" in said
+    assert "L2" not in flags.headline_sentence(rows.iloc[:1], EXPERIMENT, NAMES)
+
+
 def test_a_gain_of_accuracy_is_explained() -> None:
-    assert "gains 10.0 points" in flags.detail_sentences(flag(dense_accuracy=0.8), NAMES)
-    assert "gains" not in flags.detail_sentences(flag(), NAMES)
+    assert "gains 10.0 points" in flags.detail_sentences(flag(dense_accuracy=0.8))
+    assert "gains" not in flags.detail_sentences(flag())
 
 
 def test_heat_grows_with_the_loss() -> None:
@@ -225,6 +248,12 @@ def test_controls_of_the_curves_follow_the_address(open_page: OpenPage) -> None:
     assert app.selectbox(key="measure").value == "Intensification"
     assert "By how much pruning stretches" in words(app)
     assert len(app.main.get("plotly_chart")) == 5
+
+
+def test_mitigations_are_never_averaged(open_page: OpenPage, study_root: Path) -> None:
+    app = open_page("pages/class_curves.py", "mitigated", mitigation="before")
+    assert app.selectbox(key="mitigation").value == "before" and "and mitigation before" in words(app)
+    assert open_page("app.py", "mitigated").metric[0].value == "6"
 
 
 def test_nonsense_in_the_address_of_the_curves_is_left_out(open_page: OpenPage) -> None:
@@ -301,3 +330,9 @@ def test_protocol_is_told_in_sentences(schedule: dict[str, object], expected: st
     spec = replace(load_preset("paper-qmnist").specs[0], **schedule)  # type: ignore[arg-type]
     said = protocol.protocol_sentences(spec)
     assert expected in said and "shifted by up to 4 pixels and mirrored at random" in said
+
+
+def test_predictions_from_elsewhere_claim_no_protocol() -> None:
+    spec = replace(load_preset("paper-qmnist").specs[0], schedule="imported", epochs=0)
+    assert "made elsewhere" in protocol.protocol_sentences(spec)
+    assert "no protocol to compare" in protocol.difference_sentence(spec, 1)

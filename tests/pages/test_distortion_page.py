@@ -5,18 +5,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from engine.analysis.paper_findings import findings
 from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
-from pages.shared import distortion
+from pages.shared import distortion, formats
 from pages.shared import distortion_tables as tables
 from pages.shared.charts import distortion as charts
 from pages.shared.comparison import Series
 from pages.shared.load import Experiment
 from tests.made import make_study
+from tests.pages.conftest import NASTY, OpenPage, words
 
-TOP = Path(__file__).resolve().parents[2]
+PAGE = "pages/distortion.py"
 EXPERIMENT = Experiment("qmnist", "", "lenet", "oneshot", "at once")
 LOOK = {"MP": charts.Look("MP", "#0072B2", "circle"), "RP": charts.Look("RP", "#999999", "diamond")}
 SERIES = {
@@ -27,11 +27,10 @@ SERIES = {
 
 def models_of(n_seeds: int = 4, **levels: list[tuple[float, float, float]]) -> pd.DataFrame:
     """Models with (sparsity, change of accuracy, alpha) per level of each series."""
-    rng = np.random.default_rng(0)
     rows = [
         {"run": f"{name}{seed}", "series": name, "seed": seed, "level": level, "sparsity": sparsity, "reason": ""}
         | {"accuracy": 0.9 + change, "dense_accuracy": 0.9, "spread": 0.9, "collapsed": False}
-        | {"alpha": alpha + 0.01 * (seed - (n_seeds - 1) / 2) + 0 * rng.random()}
+        | {"alpha": alpha + 0.01 * (seed - (n_seeds - 1) / 2)}
         for name, found in levels.items()
         for seed in range(n_seeds)
         for level, (sparsity, change, alpha) in enumerate(found, 1)
@@ -47,32 +46,13 @@ MADE = models_of(
 
 @pytest.fixture(scope="module")
 def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study with two data sets and two networks, one without a dense level, one with a single seed."""
+    """A study with two data sets and two networks."""
     root = tmp_path_factory.mktemp("studies")
-    few = {"writers": 0, "examples": 300, "levels": 5}
-    for settings in (
-        {"dataset": "qmnist", "split": "", "seeds": 4},
-        {"dataset": "fashion-mnist", "split": "", "seeds": 3, "treatments": ("rewind",)},
-        {"dataset": "qmnist", "split": "", "network": "alexnet", "seeds": 3, "treatments": ("rewind",)},
-    ):
-        make_study(root / "demo", **few, **settings)
-    make_study(root / "no-dense", **few, dense=False, seeds=2)
-    make_study(root / "one-seed", **few, seeds=1, techniques=("<b>*their* [own](x)</b>",), treatments=("rewind",))
+    few = {"writers": 0, "examples": 300, "levels": 5, "split": ""}
+    make_study(root / "demo", **few, dataset="qmnist", seeds=4)
+    make_study(root / "demo", **few, dataset="fashion-mnist", seeds=3, treatments=("rewind",))
+    make_study(root / "demo", **few, dataset="qmnist", network="alexnet", seeds=3, treatments=("rewind",))
     return root
-
-
-def opened(studies: Path, monkeypatch: pytest.MonkeyPatch, **address: str | list[str]) -> AppTest:
-    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(studies))
-    page = AppTest.from_file(str(TOP / "app.py"), default_timeout=60)
-    for name, value in address.items():
-        page.query_params[name] = value
-    page.switch_page("pages/distortion.py").run()
-    assert not page.exception, page.exception
-    return page
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(element.value for kind in ("markdown", "caption", "info") for element in page.get(kind))
 
 
 def test_sentence_says_where_the_range_ends_and_why() -> None:
@@ -94,6 +74,15 @@ def test_sentence_of_a_range_that_never_ends_and_of_none() -> None:
     assert "None of the 2 has a pruning ratio that keeps the accuracy" in distortion.range_sentence(none, SERIES)
     tied = helpful_ranges(cells(models_of(MP=[(0.5, 0.01, 0.9)], RP=[(0.5, 0.01, 0.8)])))
     assert "As far: MP." in distortion.detail_sentences(tied, 0.99)
+
+
+def test_sentence_owns_up_to_doubt() -> None:
+    wide = models_of(MP=[(0.5, 0.01, 0.99), (0.9, -0.2, 2.0)])
+    assert "LeNet on QMNIST can, by the mean of 4 seeds, be" in distortion.range_sentence(
+        helpful_ranges(cells(wide)), SERIES
+    )
+    one = models_of(1, MP=[(0.5, 0.01, 0.9)])
+    assert "can, judged by one seed, be" in distortion.range_sentence(helpful_ranges(cells(one)), SERIES)
 
 
 def test_gaps_that_moved_are_not_called_closed() -> None:
@@ -150,9 +139,9 @@ def test_dense_accuracy_and_alpha_one_lie_on_one_line(near: bool) -> None:
         assert any(shape.type == "line" and shape.y0 == 0.9 for shape in figure.layout.shapes)
 
 
-def test_page_answers_first_and_shows_all_its_parts(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = opened(studies, monkeypatch)
-    said = texts(page)
+def test_page_answers_first_and_shows_all_its_parts(studies: Path, open_page: OpenPage) -> None:
+    page = open_page(PAGE, "demo", studies)
+    said = words(page)
     assert "pruning ratio" in said or "times smaller" in said
     for heading in ("Alpha by ratio", "Accuracy beside alpha", "Intervals and verdicts", "Classes before and after"):
         assert heading in said
@@ -160,60 +149,57 @@ def test_page_answers_first_and_shows_all_its_parts(studies: Path, monkeypatch: 
     intervals, ratios, techniques = (frame.value for frame in page.dataframe)
     assert set(intervals["Verdict"].str[2:]) <= {"intensifies", "evens out", "undecided"}
     assert (intervals["Seeds"] == 4).all() and len(intervals) == 4 * 5
-    assert list(ratios) == ["Global magnitude, rewind", "Global magnitude, finetune"] + [
-        "Layer random, rewind",
-        "Layer random, finetune",
-    ]
-    assert len(ratios) == 4 and len(techniques) == 6
-    assert "paired by seed" in said
+    names = ("Global magnitude, rewind", "Global magnitude, finetune", "Layer random, rewind", "Layer random, finetune")
+    assert tuple(ratios) == names and len(ratios) == 4 and len(techniques) == 6
+    assert "paired by seed" in said and "Little pruning evens out" in said
 
 
-@pytest.mark.parametrize("compare", ["Networks", "Data sets"])
+@pytest.mark.parametrize(
+    ("compare", "names"), [("Networks", {"LeNet", "AlexNet"}), ("Data sets", {"QMNIST", "Fashion-MNIST"})]
+)
 def test_networks_and_data_sets_come_from_the_whole_study(
-    studies: Path, monkeypatch: pytest.MonkeyPatch, compare: str
+    studies: Path, open_page: OpenPage, compare: str, names: set[str]
 ) -> None:
-    page = opened(studies, monkeypatch, compare=compare, dataset="QMNIST", network="LeNet")
-    names = {"Networks": {"LeNet", "AlexNet"}, "Data sets": {"QMNIST", "Fashion-MNIST"}}[compare]
-    intervals = page.dataframe[0].value
-    assert set(intervals.iloc[:, 0]) == names
-    assert "independent (Welch)" in texts(page)
+    page = open_page(PAGE, "demo", studies, compare=compare, dataset="QMNIST", network="LeNet")
+    assert set(page.dataframe[0].value.iloc[:, 0]) == names
+    assert "independent (Welch)" in words(page)
 
 
-def test_every_control_runs_and_stands_in_the_address(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = opened(studies, monkeypatch, base="F-score", scale="all", confidence="95 %", ratios=["1.67", "4.63"])
+def test_every_control_runs_and_stands_in_the_address(studies: Path, open_page: OpenPage) -> None:
+    page = open_page(PAGE, "demo", studies, base="F-score", scale="all", confidence="95 %", ratios=["1.67", "4.63"])
     assert set(page.dataframe[0].value["Ratio"].round(2)) == {1.67, 4.63}
-    assert "95 % interval" in texts(page)
+    assert "95 % interval" in words(page)
     shown = next(box for box in page.selectbox if box.label == "Shown")
     shown.set_value(shown.options[-1]).run()
     assert not page.exception
 
 
-def test_another_data_set_keeps_the_page_whole(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = opened(studies, monkeypatch, ratios=["1.67"], dataset="QMNIST", network="LeNet")
-    next(box for box in page.selectbox if box.label == "Study").set_value("one-seed").run()
-    assert not page.exception
+def test_another_study_keeps_the_page_whole(open_page: OpenPage) -> None:
+    page = open_page(PAGE, "planted", ratios=["1.67"])
+    next(box for box in page.selectbox if box.label == "Study").set_value("tiny").run()
+    assert not page.exception and "only 1 seed" in words(page)
 
 
-def test_study_without_dense_levels_says_so(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = opened(studies, monkeypatch, study="no-dense")
-    assert "Nothing to compare with dense" in texts(page) and not page.get("plotly_chart")
+def test_study_without_dense_levels_says_so(open_page: OpenPage) -> None:
+    page = open_page(PAGE, "no-dense")
+    assert "Nothing to compare with dense" in words(page) and not page.get("plotly_chart")
 
 
-def test_one_seed_decides_nothing_and_names_stay_text(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = opened(studies, monkeypatch, study="one-seed")
-    said = texts(page)
-    assert "only 1 seed" in said and "No test can be made" in said
+def test_one_seed_decides_nothing(open_page: OpenPage) -> None:
+    page = open_page(PAGE, "missing-class")
+    assert "only 1 seed" in words(page) and "No test can be made" in words(page)
     assert set(page.dataframe[0].value["Verdict"]) == {"? undecided"}
-    assert "*their*" not in said and r"\*their\*" in said
-    assert all("<b>*" not in chart.proto.spec for chart in page.get("plotly_chart"))
 
 
-def test_alpha_is_a_measure_of_the_frontier(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(studies))
-    page = AppTest.from_file(str(TOP / "app.py"), default_timeout=60)
-    page.query_params["measure"] = "Intensification"
-    page.switch_page("pages/frontier.py").run()
-    assert not page.exception
+def test_names_from_files_stay_text(open_page: OpenPage) -> None:
+    page = open_page(PAGE, "nasty")
+    assert formats.plain(NASTY) in words(page) and NASTY not in words(page)
+    for chart in page.get("plotly_chart"):
+        assert "<img" not in chart.proto.spec and "&lt;img" in chart.proto.spec
+
+
+def test_alpha_is_a_measure_of_the_frontier(open_page: OpenPage) -> None:
+    page = open_page("pages/frontier.py", "planted", measure="Intensification")
     assert next(box for box in page.selectbox if box.label == "Unfairness").value == "Intensification"
 
 

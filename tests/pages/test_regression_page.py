@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from benchmarks.population import Size, made_population
 from engine.analysis.effects import Setting, effects
 from engine.analysis.fits import ERRORS
-from engine.analysis.population import Population, population
+from engine.analysis.population import LeftOut, Population, population
 from engine.analysis.regression import fitted_model, regression
 from engine.analysis.regression_record import Regression
 from engine.analysis.terms import PAPER, PLAIN, TERMS
@@ -156,6 +156,18 @@ def test_what_is_left_out_is_said_once(many: Path) -> None:
     assert said == [
         "Not in the fit: data set (all rows have the same data set), network (all rows have the same network), "
         "imbalance (it is 0 in all rows), and with that exp(sparsity) × data set."
+    ]
+
+
+def test_columns_that_repeat_others_are_said_together(many: Path) -> None:
+    table = gathered(Study(many / "many")).table
+    gone = table[~((table["treatment"] == "rewind") & (table["technique"] == "random_unstructured"))]
+    said = wording.left_out_sentences(regression(Population(gone.reset_index(drop=True))))
+    assert said == ["Not in the fit: Rewind × Layer random: it is 0 in all rows."]
+    three = (LeftOut("a", "it is 0 in all rows", term="treatment:technique"),) * 3
+    several = wording.left_out_sentences(replaced(regression(Population(table)), left_out=three))
+    assert several == [
+        "Not in the fit: 3 columns of treatment × technique that repeat others, such as a: it is 0 in all rows."
     ]
 
 

@@ -37,7 +37,7 @@ def curves_chart(curves: pd.DataFrame, colours: Mapping[str, str], dark: bool, s
 
     With few groups bars are 95 % intervals; with many they would hide the lines.
     """
-    figure = make_subplots(2, 2, horizontal_spacing=0.09, vertical_spacing=0.14)
+    figure = make_subplots(2, 2, horizontal_spacing=0.14, vertical_spacing=0.14)
     for place, quantity in enumerate(PANELS):
         row, column = divmod(place, 2)
         for group, colour in colours.items():
@@ -70,7 +70,7 @@ def relations_chart(
 ) -> go.Figure:
     """One panel per relation of the paper: a point per group at one level, mean over seeds with 95 % bars."""
     titles = [f"{one.relation.figure}: {_said(one)}" for one in found]
-    figure = make_subplots(2, 2, subplot_titles=titles, horizontal_spacing=0.09, vertical_spacing=0.2)
+    figure = make_subplots(2, 2, subplot_titles=titles, horizontal_spacing=0.14, vertical_spacing=0.2)
     few = len(colours) <= 12
     for place, one in enumerate(found):
         row, column = divmod(place, 2)

@@ -150,7 +150,8 @@ def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[flo
     """The weight axis with the stretch on which each point wins, and where the stakeholders stand."""
     low, high = wins["low"].clip(lower=WEIGHTS[0]).to_numpy(float), wins["high"].clip(upper=WEIGHTS[1]).to_numpy(float)
     wide = high > low
-    won, length = points.iloc[wins["position"].to_numpy()[wide]].to_dict("records"), np.log10(high / low)[wide]
+    told = points[["technique", "treatment", "mitigation", "level", "sparsity"]]
+    won, length = told.iloc[wins["position"].to_numpy()[wide]].to_dict("records"), np.log10(high / low)[wide]
     names = ["dense" if point["level"] == 0 else formats.sparsity(point["sparsity"]) for point in won]
     bars = {
         "x": length,

@@ -25,7 +25,7 @@ def arm_colour(words: str, dark: bool) -> str:
 
 def arms_chart(curves: pd.DataFrame, measure: str, dark: bool, scale: str) -> go.Figure:
     """Two panels over sparsity: accuracy and the violation of each arm, mean over seeds with 95 % bars."""
-    figure = make_subplots(1, 2, horizontal_spacing=0.08)
+    figure = make_subplots(1, 2, horizontal_spacing=0.15)
     names = ordered_arms([str(name) for name in curves["mitigation"].unique()])
     for place, name in enumerate(names):
         rows = curves[(curves["mitigation"] == name).to_numpy()].sort_values("level")
@@ -67,7 +67,7 @@ def training_chart(rows: pd.DataFrame, colours: Mapping[str, str], dark: bool) -
 
     `rows` are of one arm, level and term, means over seeds: epoch, group, value, whole, multiplier.
     """
-    figure = make_subplots(1, 2, horizontal_spacing=0.08)
+    figure = make_subplots(1, 2, horizontal_spacing=0.15)
     for group, colour in colours.items():
         of = rows[rows["group"] == group].sort_values("epoch")
         for column, quantity in enumerate(("value", "multiplier"), 1):

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 SHARP = 2
-WIDTH, SIDE, LINE, LABEL = 232, 84, 26, 40
+WIDTH, SIDE, LINE, LABEL = 232, 84, 22, 40
 """Card, image, height of a class and room for its name, in pixels of the page; drawn at twice that."""
 
 MOST = 4
@@ -48,7 +48,7 @@ def vote_card(
         for place, (count, colour) in enumerate(
             ((dense[number], DENSE_DARK if dark else DENSE), (compressed[number], COMPRESSED))
         ):
-            _bar(draw, left + LABEL, top + 3 + place * 10, WIDTH - left - LABEL - 22, int(count), most, colour, ink)
+            _bar(draw, left + LABEL, top + 2 + place * 9, WIDTH - left - LABEL - 22, int(count), most, colour, ink)
     buffer = BytesIO()
     card.save(buffer, "PNG")
     return buffer.getvalue()

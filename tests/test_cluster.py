@@ -1,0 +1,109 @@
+"""A sweep on Ray: a node that dies midway costs nothing but the runs in flight, and nobody without a token gets in.
+
+`python -m tests.test_cluster FOLDER` makes a cluster of two nodes on this machine, sweeps on it and kills one.
+"""
+
+import builtins
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine import cluster
+from engine.cluster import _import_ray, run_on_ray
+from engine.pool import Lost
+from engine.preset import Preset
+from engine.records import PruneScopeError, RunSpec
+from engine.specs import checked
+from engine.store import Study
+from engine.sweep import sweep_status
+from engine.verify import verify_study
+from engine.worker import Place, Result, perform
+from tests.studies import files_of
+
+TOP = Path(__file__).resolve().parents[1]
+TINY = checked(RunSpec("digits", "lenet", "global_unstructured", levels=6, epochs=1, batch_size=128))
+SPECS = tuple(replace(TINY, seed=seed, treatment=how) for seed in range(3) for how in ("rewind", "finetune"))
+
+
+def sweep_while_a_node_dies(folder: Path) -> tuple[list[Result], list[str]]:
+    """Results of a sweep on two nodes, one of which is killed while both work, and the runs that were lost by that."""
+    ray = _import_ray("local")
+    from ray.cluster_utils import Cluster
+
+    size = {"object_store_memory": cluster.OBJECT_STORE_BYTES, "include_dashboard": False}
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **size})
+    doomed, _ = (nodes.add_node(num_cpus=1, **size) for _ in range(2))
+    lost: list[str] = []
+
+    def noted(key: str) -> Lost:
+        lost.append(key)
+        return Lost(key)
+
+    def listen(event: object) -> None:
+        while doomed in nodes.worker_nodes and len(sweep_status(SPECS, Study(folder)).running) < 2:
+            time.sleep(0.01)
+        if doomed in nodes.worker_nodes:
+            nodes.remove_node(doomed, allow_graceful=False)
+
+    cluster.Lost = noted  # type: ignore[assignment, misc]
+    preset, place = Preset("tiny", "Tiny", "", SPECS), Place(folder, folder, "cpu")
+    try:
+        return run_on_ray(preset, place, nodes.address, listen), lost
+    finally:
+        ray.shutdown()
+        nodes.shutdown()
+
+
+@pytest.mark.xdist_group("cluster")
+@pytest.mark.timeout(900)
+def test_a_node_that_dies_midway_costs_no_run(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    command = [sys.executable, "-m", "tests.test_cluster", str(tmp_path / "ray")]
+    done = subprocess.run(command, cwd=TOP, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    states, lost = json.loads(done.stdout.splitlines()[-1])
+    assert lost
+    assert states.keys() == {spec.key for spec in SPECS} and set(states.values()) <= {"done", "found"}
+    for spec in SPECS:
+        perform(spec, Place(tmp_path / "calm", tmp_path, "cpu"))
+    assert files_of(Study(tmp_path / "ray")) == files_of(Study(tmp_path / "calm"))
+    assert verify_study(Study(tmp_path / "ray")) == []
+    assert len(sweep_status(SPECS, Study(tmp_path / "ray")).done) == len(SPECS)
+
+
+def environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+
+
+@pytest.mark.parametrize(
+    ("address", "given", "token"),
+    [("local", {}, "new"), ("local", {"RAY_AUTH_TOKEN": "mine"}, "mine"), ("head:6379", {}, None)],
+)
+def test_ray_reports_nothing_and_asks_for_a_token(
+    monkeypatch: pytest.MonkeyPatch, address: str, given: dict[str, str], token: str | None
+) -> None:
+    monkeypatch.setattr(os, "environ", {**environment(), **given})
+    monkeypatch.setattr(builtins, "__import__", lambda name, *others: type(sys)(name))
+    _import_ray(address)
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0" and os.environ["RAY_AUTH_MODE"] == "token"
+    seen = os.environ.get("RAY_AUTH_TOKEN")
+    assert seen == token if token != "new" else seen is not None and len(seen) == 64
+
+
+def test_without_ray_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", environment())
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(PruneScopeError, match="python -m pip install 'ray"):
+        run_on_ray(Preset("tiny", "Tiny", "", SPECS), Place(tmp_path, tmp_path, "cpu"), "local", lambda event: None)
+    assert list(tmp_path.iterdir()) == []
+
+
+if __name__ == "__main__":
+    came_to, lost_runs = sweep_while_a_node_dies(Path(sys.argv[1]))
+    print(json.dumps([{result.key: result.state for result in came_to}, lost_runs]))

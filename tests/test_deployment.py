@@ -1,0 +1,99 @@
+"""The image is built from what is there and runs as nobody special; the server's settings are the safe ones."""
+
+import fnmatch
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[1]
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions with what follows them, continued lines joined."""
+    lines = [line for line in (TOP / "Dockerfile").read_text().splitlines() if not line.lstrip().startswith("#")]
+    joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
+    return [(name, rest) for name, _, rest in (line.partition(" ") for line in joined.splitlines() if line)]
+
+
+def told(name: str) -> list[str]:
+    return [rest for instruction, rest in instructions() if instruction == name]
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, dict[str, object]]:
+    return tomllib.loads((TOP / ".streamlit" / "config.toml").read_text())
+
+
+def test_dockerfile_has_only_instructions_that_docker_knows() -> None:
+    known = {"ARG", "FROM", "ENV", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "CMD"}
+    assert {name for name, _ in instructions()} <= known
+
+
+def test_base_is_a_build_argument() -> None:
+    names = [name for name, _ in instructions()]
+    assert names.index("ARG") < names.index("FROM") and told("ARG")[0].startswith("BASE=")
+    assert told("FROM") == ["${BASE}"]
+
+
+def test_container_runs_as_an_ordinary_user_with_its_data_in_a_volume() -> None:
+    names = [name for name, _ in instructions()]
+    assert told("USER") == ["prunescope"] and names.index("USER") < names.index("CMD")
+    assert told("VOLUME") == ["/data"] and told("EXPOSE") == ["8501"]
+    assert "RUN" not in names[names.index("USER") :], "nothing is installed as that user"
+
+
+def test_container_asks_the_servers_own_health_check() -> None:
+    assert len(told("HEALTHCHECK")) == 1
+    code = re.search(r'CMD \["python", "-c", "(.*)"\]', told("HEALTHCHECK")[0])
+    assert code and "/_stcore/health" in code[1] and "8501" in code[1]
+    compile(code[1], "health", "exec")
+
+
+def test_container_listens_for_all_and_the_file_for_this_machine_only(settings: dict[str, dict[str, object]]) -> None:
+    said = dict(pair.split("=", 1) for rest in told("ENV") for pair in shlex.split(rest))
+    assert said["STREAMLIT_SERVER_ADDRESS"] == "0.0.0.0" and said["PRUNESCOPE_STUDIES"].startswith("/data/")
+    assert settings["server"]["address"] == "localhost"
+    shown = subprocess.run(
+        [sys.executable, "-m", "streamlit", "config", "show"],
+        cwd=TOP,
+        env=os.environ | {"STREAMLIT_SERVER_ADDRESS": said["STREAMLIT_SERVER_ADDRESS"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert 'address = "0.0.0.0"' in shown, "the variable wins over the file"
+
+
+def test_everything_copied_is_there_and_not_ignored() -> None:
+    rules = [line for line in (TOP / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
+    for rest in told("COPY"):
+        *sources, _ = (word for word in rest.split() if not word.startswith("--"))
+        for source in sources:
+            assert (TOP / source).exists(), f"COPY {source}: there is none"
+            kept = [rule for rule in rules if rule.startswith("!") and rule[1:].split("/")[0] == source]
+            assert kept, f".dockerignore leaves {source} out"
+
+
+def test_image_leaves_out_what_it_does_not_need() -> None:
+    rules = [line for line in (TOP / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
+    assert rules[0] == "*"
+    again = [rule[1:] for rule in rules if rule.startswith("!")]
+    for name in (".git", ".venv", "tests", "benchmarks", "docs", ".streamlit/secrets.toml"):
+        assert not any(fnmatch.fnmatch(name, rule) for rule in again)
+
+
+def test_server_settings_are_safe_and_serve_many_sessions(settings: dict[str, dict[str, object]]) -> None:
+    server, client = settings["server"], settings["client"]
+    assert server["enableXsrfProtection"] is True and server["enableCORS"] is True
+    assert 0 < int(str(server["maxUploadSize"])) <= 200
+    assert server["allowedHosts"] == ["localhost", "127.0.0.1", "::1"]
+    assert server["fileWatcherType"] == "none" and server["disconnectedSessionTTL"] == 30
+    assert client["showErrorDetails"] == "none" and client["toolbarMode"] == "minimal"
+    assert settings["browser"]["gatherUsageStats"] is False
+    assert settings["runner"]["postScriptGC"] is False, "pages/shared/memory.py collects in its place"
