@@ -18,10 +18,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from engine import __version__
 from engine.files import BLANK, file_digest, is_whole, sealed, write_file
 from engine.mitigation import mitigation_words
 from engine.protocols import protocol
-from engine.records import IDENTITY, SCHEMA, PruneScopeError, digest
+from engine.records import IDENTITY, PruneScopeError, digest
 from engine.tables import from_parquet, to_parquet
 
 if TYPE_CHECKING:
@@ -100,15 +101,20 @@ class Catalog:
         return pd.concat([identity, self.tables[kind].drop_columns("row").to_pandas()], axis=1)
 
 
-def refresh(study: Study) -> Catalog:
-    """The catalog of all finished runs; read are only those that it does not know, or that were broken and changed."""
-    tables, broken = _load(study) or (empty_tables(), {})
+def refresh(study: Study, *kinds: str) -> Catalog:
+    """The catalog of all finished runs; read are only those that it does not know, or that were broken and changed.
+
+    Where only some kinds of tables are asked for, the others may be left out.
+    """
     there = study.runs()
+    tables, broken = _load(study, ("runs", *kinds) if kinds else tuple(KINDS)) or (empty_tables(), {})
     kept = set(tables["runs"]["run"].to_pylist()) & set(there)
-    broken = {key: found for key, found in broken.items() if found["stamp"] == _stamp(study, key)}
+    broken = {key: broken[key] for key in there if key in broken and broken[key]["stamp"] == _stamp(study, key)}
     new = [key for key in there if key not in kept and key not in broken]
     if not new and len(kept) == tables["runs"].num_rows:
         return _catalog(tables, broken)
+    if len(tables) < len(KINDS):
+        return refresh(study)
     parts, failed = _read_runs(study, new)
     tables, broken = merged_tables(tables, kept, joined_tables(parts)), broken | failed
     try:
@@ -122,7 +128,7 @@ def difference(study: Study, parts: Sequence[Part]) -> str:
     """How the catalog on disk differs from these whole runs, in words; empty where it does not or there is none."""
     if not (study.path / "catalog" / INDEX).exists():
         return ""
-    loaded = _load(study)
+    loaded = _load(study, tuple(KINDS))
     if loaded is None:
         return "It is damaged."
     known, whole = set(loaded[0]["runs"]["run"].to_pylist()), {part.run["run"] for part in parts}
@@ -225,19 +231,19 @@ def _stacked(tables: list[pa.Table]) -> pa.Table:
     return pa.concat_tables(tables).combine_chunks().add_column(0, "row", pa.array(rows))
 
 
-def _load(study: Study) -> tuple[Tables, dict[str, dict[str, str]]] | None:
+def _load(study: Study, kinds: Sequence[str]) -> tuple[Tables, dict[str, dict[str, str]]] | None:
     folder = study.path / "catalog"
     for _ in range(3):  # the index may change while the files that it named are read
         try:
             content = (folder / INDEX).read_bytes()
             index = json.loads(content)
-            if index["schema"] == SCHEMA and is_whole(content, index["sha256"].encode()):
-                return {kind: _table(folder / index[kind], kind) for kind in KINDS}, dict(index["broken"])
+            if index["engine"] == __version__ and is_whole(content, index["sha256"].encode()):
+                return {kind: _table(folder / index[kind], kind) for kind in kinds}, dict(index["broken"])
         except FileNotFoundError:
             continue
         except (OSError, ValueError, KeyError, TypeError, AttributeError, PruneScopeError):
             break
-    return None  # absent, older or damaged: it is made anew from the runs
+    return None  # absent, another engine's or damaged: it is made anew from the runs
 
 
 def _table(path: Path, kind: str) -> pa.Table:
@@ -250,7 +256,7 @@ def _table(path: Path, kind: str) -> pa.Table:
 def save_tables(study: Study, tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> None:
     """Make these tables the study's catalog; `broken` says of each run left out its stamp and the reason."""
     folder = study.path / "catalog"
-    index: dict[str, Any] = {"schema": SCHEMA, "broken": broken, "sha256": BLANK.decode()}
+    index: dict[str, Any] = {"engine": __version__, "broken": broken, "sha256": BLANK.decode()}
     for kind, table in tables.items():
         content = to_parquet(table, kind)
         index[kind] = _file_name(kind, content)

@@ -130,6 +130,7 @@ class _Run:
         stopped = ""
         for step in todo:
             begun = time.monotonic()
+            self.reached = (kept[-1][0] if kept else dense).validation_accuracy
             try:
                 lessons = self._reach(step)
             except EmptyLayer as layer:
@@ -188,9 +189,12 @@ class _Run:
             return self.masks
 
         dual = Dual(spec, self.members) if self.members else None
-        lesson = _lesson(spec, step.level, _epochs_after(spec), self.watch, on_step, dual)
+        lesson = _lesson(spec, step.level, _epochs_after(spec), self._tell, on_step, dual)
         train_network(self.network, self.training, self.masks, lesson)
         return dual.rows if dual else ()
+
+    def _tell(self, progress: Progress) -> None:
+        self.watch(replace(progress, accuracy=self.reached))
 
     def _cut(self, share: float, draw: torch.Generator) -> Masks:
         row = TECHNIQUES[self.spec.technique]

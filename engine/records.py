@@ -6,7 +6,7 @@ Frozen dataclasses only; nothing here reads files or loads torch.
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any
 
 SCHEMA = 1
@@ -137,15 +137,14 @@ def digest(values: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a run is doing now, for whoever watches it."""
+    """What a run is doing now; `accuracy` is that of the last finished level, on validation images."""
 
     run: str
     level: int
     n_levels: int
     epoch: int
     n_epochs: int
-    accuracy: float = field(default=float("nan"))
-    images: int = 0
+    accuracy: float = float("nan")
 
 
 Watcher = Callable[[Progress], None]

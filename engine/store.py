@@ -104,11 +104,11 @@ class Study:
 
     def levels(self) -> pd.DataFrame:
         """One row per model of every finished run: its identity, sparsity, accuracy, loss."""
-        return catalog.refresh(self).levels
+        return catalog.refresh(self, "levels").levels
 
     def classes(self) -> pd.DataFrame:
         """One row per model and class of every finished run: n, correct, predicted, loss."""
-        return catalog.refresh(self).classes
+        return catalog.refresh(self, "classes").classes
 
     # -- examples -----------------------------------------------------------------------------------------------
 

@@ -150,7 +150,7 @@ TECHNIQUES: dict[str, TechniqueRow] = {
             "channels",
             "layer",
             channel_uniform,
-            "#5D4B3C",
+            "#8C6D46",
         ),
         TechniqueRow(
             "gradient",
@@ -180,7 +180,7 @@ TECHNIQUES: dict[str, TechniqueRow] = {
             "weights",
             "network",
             uniform,
-            "#4D4D4D",
+            "#70788A",
         ),
     )
 }

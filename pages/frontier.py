@@ -80,7 +80,7 @@ second = choose(points, threshold / 100, float(second_weight), measure) if secon
 if choice.chosen is None:
     said.info(no_choice(choice, points), icon=":material/info:")
     st.stop()
-trust = agreement(points, seeds, choice)
+trust = agreement(points, seeds, choice, means=load.resampled(frame.source, frame.experiment, measure))
 wins = change_over_weights(points, choice, charts.WEIGHTS)
 said.markdown(choice_sentence(points, choice, trust))
 if second is not None:

@@ -148,14 +148,14 @@ with left:
                 chosen,
                 second,
                 charts.Look(
-                    ERRORS[errors].label,
-                    ERRORS[other].label,
+                    ERRORS[errors].in_words,
+                    ERRORS[other].in_words,
                     f"{unit} per {'standard deviation' if compared else 'unit'}",
                     frame.dark,
                 ),
             ),
             "coefficients",
-            f"{len(chosen)} coefficients with 95 % intervals by {ERRORS[errors].label} and {ERRORS[other].label}.",
+            f"{len(chosen)} coefficients with 95 % intervals ({ERRORS[errors].in_words}; {ERRORS[other].in_words}).",
             chosen.drop(columns=["text", "group"]),
             caption=regression.chart_caption(found, compared),
         )

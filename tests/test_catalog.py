@@ -87,7 +87,7 @@ def test_a_damaged_catalog_is_made_anew(tmp_path: Path, name: str) -> None:
     file.write_bytes(content)
     assert_same(tables_of(study), before)
     assert file.read_bytes() != bytes(content)
-    (tmp_path / "catalog" / "index.json").write_text(json.dumps({"schema": 99}))
+    (tmp_path / "catalog" / "index.json").write_text(json.dumps({"engine": "another"}))
     assert_same(tables_of(study), before)
 
 

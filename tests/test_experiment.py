@@ -81,8 +81,10 @@ def test_a_run_resumes_after_its_last_finished_level(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_experiment(spec, Study(tmp_path), ROOT, "cpu", stop)
-    run_experiment(spec, Study(tmp_path), ROOT, "cpu", lambda progress: seen.append(progress.level))
-    assert seen == [3, 4]
+    run_experiment(spec, Study(tmp_path), ROOT, "cpu", seen.append)
+    assert [progress.level for progress in seen] == [3, 4]
+    levels = Study(tmp_path).levels().set_index("level")
+    assert [progress.accuracy for progress in seen] == levels.loc[[2, 3], "validation_accuracy"].tolist()
 
 
 def test_a_finished_run_is_not_computed_again(tmp_path: Path) -> None:

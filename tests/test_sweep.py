@@ -216,7 +216,7 @@ def test_the_command_line_plans_runs_and_says_how_it_went(tmp_path: Path, capfd:
     assert "Mine: 2 runs, 4 models." in said and "2 are missing" in said and "images a second in training" in said
     assert main(["sweep", "run", *words, "--workers", "2"]) == 1
     said = capfd.readouterr()
-    assert "1 runs computed, 1 failed" in said.out
+    assert "1 run computed, 1 failed" in said.out
     assert "Training diverged" in said.err and "Traceback" not in said.err
     assert main(["sweep", "status", *words]) == 0
     assert "2 planned = 1 done + 1 failed + 0 running + 0 pending" in capfd.readouterr().out

@@ -67,6 +67,8 @@ def sweep_display(preset: Preset, study: Study) -> Iterator[Listener]:
                 f"{finished}/{len(preset.specs)} {event.key} {event.state} {words} "
                 f"{event.seconds:.0f} s {event.reason.strip().splitlines()[-1] if event.reason else ''}",
                 soft_wrap=True,
+                markup=False,
+                highlight=False,
             )
 
         yield listen

@@ -118,7 +118,7 @@ def run_one(options: Namespace) -> None:
         def watch(progress: records.Progress) -> None:
             before = spec.epochs + (progress.level - 1) * after if progress.level else 0
             level = f"run {spec.key} level {progress.level}/{progress.n_levels}"
-            known = "" if progress.accuracy != progress.accuracy else f" accuracy {progress.accuracy:.1%}"
+            known = "" if progress.accuracy != progress.accuracy else f", accuracy {progress.accuracy:.1%}"
             bar.update(task, completed=before + progress.epoch, description=level + known)
 
         finished = run_experiment(spec, Study(options.study), data_root(options.data), options.device, watch)

@@ -6,8 +6,6 @@ import time
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
 
-from rich.console import Console
-
 from engine.commands.display import sweep_display
 from engine.datasets import data_root
 from engine.preset import load_preset, preset_names
@@ -45,18 +43,18 @@ def _place(options: Namespace) -> Place:
 
 def plan(options: Namespace) -> None:
     """Print how large a sweep is and how long it takes here."""
-    from engine.estimate import estimate
-
-    preset, console = load_preset(options.preset), Console()
-    study = Study(options.study or os.devnull)
-    there = set(study.runs()) if options.study else set()
+    preset = load_preset(options.preset)
+    there = set(Study(options.study).runs()) if options.study else set()
     missing = [spec for spec in preset.specs if spec.key not in there]
     models = sum(spec.n_levels + 1 for spec in preset.specs)
-    console.print(f"{preset.title}: {len(preset.specs):,} runs, {models:,} models.")
+    print(f"{preset.title}: {len(preset.specs):,} runs, {models:,} models.")
     if options.study:
-        console.print(f"{len(preset.specs) - len(missing):,} runs are there already, {len(missing):,} are missing.")
-    for line in estimate(missing, data_root(options.data), options.device, default_workers(options.device)):
-        console.print(line)
+        print(f"{len(preset.specs) - len(missing):,} runs are there already, {len(missing):,} are missing.", flush=True)
+    if missing:
+        from engine.estimate import estimate
+
+        for line in estimate(missing, data_root(options.data), options.device, default_workers(options.device)):
+            print(line, flush=True)
 
 
 def status(options: Namespace) -> None:
@@ -80,12 +78,22 @@ def run(options: Namespace) -> int:
     except KeyboardInterrupt:
         print("Stopped. Start the same command again to go on: finished runs and levels are kept.", file=sys.stderr)
         return 130
-    failed = [result for result in results if result.state == "failed"]
-    for result in failed:
-        print(f"Run {result.key} failed: {result.reason.strip()}", file=sys.stderr)
-    done = sum(result.state == "done" for result in results)
-    print(f"{done} runs computed, {len(failed)} failed, in {time.monotonic() - begun:.0f} s; kept in {options.study}.")
+    failed: dict[str, list[str]] = {}
+    for result in results:
+        if result.state == "failed":
+            failed.setdefault(result.reason.strip(), []).append(result.key)
+    for reason, keys in failed.items():
+        print(
+            f"{_runs(len(keys))} failed ({', '.join(keys[:3])}{', ...' * (len(keys) > 3)}): {reason}", file=sys.stderr
+        )
+    done, n_failed = sum(result.state == "done" for result in results), sum(map(len, failed.values()))
+    took = f"{time.monotonic() - begun:.0f} s"
+    print(f"{_runs(done)} computed, {n_failed} failed, in {took}; kept in {options.study}.")
     return 1 if failed else 0
+
+
+def _runs(n: int) -> str:
+    return f"{n:,} run{'s' * (n != 1)}"
 
 
 def default_workers(device: str) -> int:

@@ -13,6 +13,7 @@ import streamlit as st
 from engine import catalog
 from engine.analysis import balances as class_balances
 from engine.analysis import exemplars, subgroups
+from engine.analysis.agreement import SeedMeans, seed_means
 from engine.analysis.arms import arm_outcomes, groups_of_classes
 from engine.analysis.curves import class_curves, total_curves, unfairness_curves
 from engine.analysis.distortion import alphas as model_alphas
@@ -37,6 +38,9 @@ TOP = Path(__file__).resolve().parents[2]
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 EXPERIMENT = ("dataset", "split", "network", "schedule", "protocol")
 """What must be equal for models to be compared on one page."""
+
+MANY_POINTS = 3_000
+"""Operating points up to which means of resampled seeds are kept; so many take 36 MB."""
 
 FEW_GROUPS = 20
 """A grouping with more members than this has a page of its own, Writers."""
@@ -144,6 +148,13 @@ def operating(source: Source, experiment: Experiment) -> pd.DataFrame:
 def by_seed(source: Source, experiment: Experiment) -> pd.DataFrame:
     """The models behind the operating points, seed by seed."""
     return seed_points(levels(source, experiment), unfairness(source, experiment))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def resampled(source: Source, experiment: Experiment, measure: str) -> SeedMeans | None:
+    """Means of resampled seeds; None where there are too many points to keep them, so that they are drawn each time."""
+    points = operating(source, experiment)
+    return seed_means(by_seed(source, experiment), measure) if len(points) <= MANY_POINTS else None
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

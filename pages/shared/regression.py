@@ -76,7 +76,9 @@ def detail_sentences(found: Regression) -> str:
             for test in found.tests
             if not test.reason
         ]
-        parts.append(f"Tested one-sided as there ({ERRORS[found.errors].label} errors): {'; '.join(tests)}.")
+        words = ERRORS[found.errors].in_words
+        kind = f"errors {words}" if " " in words else f"{words} errors"
+        parts.append(f"Tested one-sided as there ({kind}): {'; '.join(tests)}.")
     doubts = [text for row in rows if (text := _doubts(found, row))]
     if doubts:
         parts.append(f"**It may be chance, though**: {'; '.join(doubts)}.")

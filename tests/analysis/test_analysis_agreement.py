@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from study_tables import study_tables
 
-from engine.analysis.agreement import ONE_SEED, agreement, seed_draws
+from engine.analysis.agreement import ONE_SEED, agreement, seed_draws, seed_means
 from engine.analysis.choice import Choice, choose
 from engine.analysis.frontier import operating_points, seed_points
 from engine.unfairness import unfairness_table
@@ -97,3 +97,38 @@ def test_empty_study_agrees_on_nothing() -> None:
     points, seeds = (table.iloc[:0] for table in tables())
     got = agreement(points, seeds, choose(points, 0.5, 1.0))
     assert got.table.empty and np.isnan(got.nothing)
+
+
+@pytest.mark.parametrize("measure", ["max_min", "excessive_loss_gap"])
+@pytest.mark.parametrize("weight", [0.01, 3.0, 1000.0])
+def test_means_drawn_before_give_the_same_shares(weight: float, measure: str) -> None:
+    points, seeds = tables(seed=7)
+    seeds = seeds.drop(index=seeds.index[5])
+    seeds.loc[seeds.index[10], measure] = np.nan  # another has an estimate less
+    means = seed_means(seeds, measure)
+    part = points[points["technique"] == "random"].reset_index(drop=True)
+    for rows in (points, part):
+        choice = choose(rows, 0.86, weight, measure)
+        drawn, looked_up = agreement(rows, seeds, choice), agreement(rows, seeds, choice, means=means)
+        pd.testing.assert_frame_equal(drawn.table, looked_up.table)
+        assert drawn.nothing == looked_up.nothing and looked_up.n_resamples == 500
+
+
+def test_means_are_those_of_the_drawn_seeds() -> None:
+    points, seeds = tables()
+    seeds.loc[seeds["point"] == 2, "max_min"] = np.nan
+    means, draws = seed_means(seeds, "max_min", 20, seed=1), seed_draws(20, 4, seed=1)
+    mine = seeds.loc[seeds["point"] == 5, "max_min"].to_numpy()
+    np.testing.assert_allclose(means.unfairness[5], mine[(draws * 4).astype(int)].mean(axis=0))
+    assert np.isnan(means.unfairness[2]).all() and means.accuracy.shape == (len(points), 20)
+
+
+def test_means_of_another_measure_are_refused() -> None:
+    points, seeds = tables()
+    with pytest.raises(ValueError, match="worst_class"):
+        agreement(points, seeds, choose(points, 0.5, 1.0), means=seed_means(seeds, "worst_class"))
+
+
+def test_means_of_no_seeds_are_empty() -> None:
+    _, seeds = tables()
+    assert seed_means(seeds.iloc[:0], "max_min").accuracy.shape == (0, 500)
