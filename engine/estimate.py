@@ -100,6 +100,8 @@ def estimate(specs: Sequence[RunSpec], root: Path, device: str, workers: int) ->
     if n_known:
         rest = f" for {n_known:,} of the {len(specs):,} runs" if n_known < len(specs) else ""
         yield f"About {_words(total / workers)} with {workers} workers{rest}."
+    elif time.monotonic() > deadline:
+        yield "No estimate within a few seconds; the first runs will tell."
 
 
 def _seconds_of(spec: RunSpec, dataset: Dataset, rate: Rate) -> float:

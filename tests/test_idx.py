@@ -36,6 +36,7 @@ def test_idx_reads_gz_where_only_that_exists(tmp_path: Path) -> None:
         ("array", b"\0\0\x08\x03\0\0", "has 6 bytes"),
         ("array.gz", gzip.compress(tiny.idx_bytes(tiny.noise(3, 4, 5)))[:-9], "not a whole gzip file"),
     ],
+    ids=["empty", "page", "two axes", "cut", "header only", "half a gzip"],
 )
 def test_idx_refuses_what_is_broken(name: str, content: bytes, reason: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)

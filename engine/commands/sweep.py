@@ -83,9 +83,8 @@ def run(options: Namespace) -> int:
         if result.state == "failed":
             failed.setdefault(result.reason.strip(), []).append(result.key)
     for reason, keys in failed.items():
-        print(
-            f"{_runs(len(keys))} failed ({', '.join(keys[:3])}{', ...' * (len(keys) > 3)}): {reason}", file=sys.stderr
-        )
+        named = ", ".join(keys if len(keys) < 4 else [*keys[:3], "..."])
+        print(f"{_runs(len(keys))} failed ({named}): {reason}", file=sys.stderr)
     done, n_failed = sum(result.state == "done" for result in results), sum(map(len, failed.values()))
     took = f"{time.monotonic() - begun:.0f} s"
     print(f"{_runs(done)} computed, {n_failed} failed, in {took}; kept in {options.study}.")
