@@ -131,19 +131,20 @@ def _run_tables(study: Study, key: str, record: RunRecord) -> dict[str, pa.Table
 def _check_run(record: RunRecord, tables: Mapping[str, pa.Table], tested: _Tested | None) -> None:
     """Raise ValueError where the tables of a run do not fit its spec, each other, or the examples."""
     levels, classes = tables["levels"].to_pandas(), tables["classes"].to_pandas()
-    said = tables["predictions"].to_pydict()
-    n_levels, planned = len(levels), record.spec.n_levels + 1
-    if n_levels > planned or (n_levels < planned and not record.provenance.get("stopped")):
-        raise ValueError(f"it has {n_levels} levels, its spec asks for {planned}")
-    _require_equal("numbers of its levels", levels["level"], range(n_levels))
-    _require_equal("levels of its predictions", said["level"], range(n_levels))
+    said, numbers = tables["predictions"].to_pydict(), levels["level"].to_numpy()
+    planned, computed_here = record.spec.n_levels + 1, "stopped" in record.provenance
+    if computed_here and len(numbers) != planned and not (record.provenance["stopped"] and len(numbers) < planned):
+        raise ValueError(f"it has {len(numbers)} levels, its spec asks for {planned}")
+    if not len(numbers) or (np.diff(numbers) <= 0).any():
+        raise ValueError("the numbers of its levels do not grow")
+    _require_equal("levels of its predictions", said["level"], numbers)
     if tested is None:
         return
-    n_classes, labels = tested.n_classes, tested.labels
-    _require_equal("levels of its classes", classes["level"], np.repeat(np.arange(n_levels), n_classes))
+    n_levels, n_classes, labels = len(numbers), tested.n_classes, tested.labels
+    _require_equal("levels of its classes", classes["level"], np.repeat(numbers, n_classes))
     _require_equal("numbers of its classes", classes["class"], np.tile(np.arange(n_classes), n_levels))
     sizes = {"offset": offset_type(n_classes).itemsize, "probability": 2, "margin": 2}
-    for name in ("offset", *(("probability", "margin") if record.spec.keep_scores else ())):
+    for name in sizes if computed_here and record.spec.keep_scores else sizes.keys() & said.keys():
         _require_equal(f"examples in {name}", [len(row) for row in said[name]], [sizes[name] * len(labels)] * n_levels)
     matrix = np.stack([decode(row, labels, n_classes) for row in said["offset"]])
     right = matrix == labels

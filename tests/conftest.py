@@ -3,9 +3,13 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests import tiny
+
+hypothesis.settings.register_profile("steady", deadline=None)
+hypothesis.settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from engine.records import PruneScopeError
 from engine.store import Study
 from engine.tables import from_parquet, to_parquet
 from engine.verify import Fault, set_aside, verify_study
+from tests.bring import bring, long_table
 from tests.studies import SPEC, made_study, made_tables
 from tests.test_files import dead_owner_name
 
@@ -99,7 +100,7 @@ def rewrite_table(study: Study, name: str, change: Callable[[pd.DataFrame], pd.D
     ("name", "change", "message"),
     [
         ("levels", lambda t: t.iloc[:2], "it has 2 levels, its spec asks for 3"),
-        ("levels", lambda t: t.assign(level=[0, 2, 1]), "numbers of its levels"),
+        ("levels", lambda t: t.assign(level=[0, 2, 1]), "numbers of its levels do not grow"),
         ("levels", lambda t: t.assign(accuracy=t["accuracy"] + 0.01), "accuracy"),
         ("classes", lambda t: t.iloc[:-1], "levels of its classes"),
         ("classes", lambda t: t.assign(n=t["n"] + 1), "classes' n "),
@@ -181,6 +182,13 @@ def test_broken_examples_go_aside_and_what_can_be_made_anew_goes(tmp_path: Path)
     (tmp_path / "study.toml").unlink()
     (fault,) = verify_study(Study(tmp_path))
     assert fault.name == "examples/digits-official" and set_aside(study, fault) == "the next sweep makes it"
+
+
+def test_what_was_imported_is_whole(tmp_path: Path) -> None:
+    long_table().to_csv(tmp_path / "animals.csv", index=False)
+    study = Study(tmp_path / "study")
+    bring(tmp_path / "animals.csv", study)
+    assert study.runs() and verify_study(study) == []
 
 
 def test_leftovers_are_no_fault_and_are_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

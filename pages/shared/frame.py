@@ -108,12 +108,21 @@ def open_page(file: str) -> Frame:
     with st.sidebar:
         experiment = _experiment(found)
         techniques, treatments = _filters(source, experiment)
+    _settle()
     frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark")
     if not techniques or not treatments:
         _nothing("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
     if frame.keep(load.kinds(source, experiment)).empty:
         _nothing("No run has these techniques with these treatments.", "Choose others on the left.")
     return frame
+
+
+def _settle() -> None:
+    """Run a session's first page twice: Streamlit keeps what an address said only from the second run on, and would
+    lose it at the first change of page."""
+    if "settled" not in st.session_state:
+        st.session_state["settled"] = True
+        st.rerun()
 
 
 def open_without_study(file: str) -> None:
@@ -137,8 +146,10 @@ def _open(file: str, with_study: bool) -> str | None:
 
 
 def shared_link() -> dict[str, list[str]]:
-    """The frame's settings as they stand in the address, for links to other pages."""
-    return {key: st.query_params.get_all(key) for key in SHARED_KEYS if key in st.query_params}
+    """The frame's settings for links to other pages: as they stand in the address, or as the page before left them."""
+    link = {key: st.query_params.get_all(key) for key in SHARED_KEYS if key in st.query_params}
+    left = {key: st.session_state[key] for key in SHARED_KEYS if key not in link and key in st.session_state}
+    return link | {key: [value] if isinstance(value, str) else list(value) for key, value in left.items() if value}
 
 
 def _menu() -> None:
