@@ -1,6 +1,7 @@
 """What tests share: tiny data sets in true formats, and the real files where this machine has them."""
 
 import os
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -10,6 +11,13 @@ from tests import tiny
 
 hypothesis.settings.register_profile("steady", deadline=None)
 hypothesis.settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True)
+def tiny_floats() -> None:
+    """Numbers near zero count again: training turns them off for its process, and hypothesis draws them."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_flush_denormal(False)
 
 
 @pytest.fixture(scope="session")

@@ -108,21 +108,12 @@ def open_page(file: str) -> Frame:
     with st.sidebar:
         experiment = _experiment(found)
         techniques, treatments = _filters(source, experiment)
-    _settle()
     frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark")
     if not techniques or not treatments:
         _nothing("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
     if frame.keep(load.kinds(source, experiment)).empty:
         _nothing("No run has these techniques with these treatments.", "Choose others on the left.")
     return frame
-
-
-def _settle() -> None:
-    """Run a session's first page twice: Streamlit keeps what an address said only from the second run on, and would
-    lose it at the first change of page."""
-    if "settled" not in st.session_state:
-        st.session_state["settled"] = True
-        st.rerun()
 
 
 def open_without_study(file: str) -> None:
@@ -135,6 +126,7 @@ def _open(file: str, with_study: bool) -> str | None:
     entry = next(entry for entry in MENU if entry.file == file)
     st.set_page_config(page_title=f"{entry.label} · PruneScope", page_icon=str(ICON), layout="wide")
     keep_memory_free()
+    _carry(file)
     with st.sidebar:
         st.markdown("### PruneScope")
         _menu()
@@ -143,6 +135,16 @@ def _open(file: str, with_study: bool) -> str | None:
     st.header(entry.label, anchor=False)
     st.caption(entry.question)
     return name
+
+
+def _carry(file: str) -> None:
+    """Hand the frame's settings on to another page: Streamlit forgets those that came with the address of the first."""
+    before, st.session_state["page"] = st.session_state.get("page", file), file
+    if before != file:
+        for key in SHARED_KEYS:
+            if key in st.session_state and key not in st.query_params:
+                st.session_state[key] = st.session_state[key]
+                st.query_params[key] = st.session_state[key]
 
 
 def shared_link() -> dict[str, list[str]]:
