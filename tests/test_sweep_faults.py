@@ -66,7 +66,7 @@ def test_a_store_that_crashes_at_any_write_sync_or_rename_is_whole(tmp_path: Pat
 
 
 def test_a_run_that_crashes_at_a_write_sync_or_rename_goes_on(faults: Callable[[str, int], None]) -> None:
-    faults("crashes", 1 if ALL else 8)
+    faults("crashes", 1 if ALL else 16)
 
 
 def test_a_worker_frozen_past_its_expiry_leaves_one_result(faults: Callable[[str, int], None]) -> None:

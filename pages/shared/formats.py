@@ -16,6 +16,9 @@ from engine.unfairness import UNFAIRNESS
 
 MISSING = "—"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^&])")
+_ADDRESS = re.compile(r"https?(?=\\:)|www(?=\\\.)|@", re.IGNORECASE)
+JOINER = "\u2060"
+"""Word joiner: a letter without width. Markdown makes links of bare addresses, escaped or not, unless one is inside."""
 
 
 def percent(value: float, digits: int = 1) -> str:
@@ -117,7 +120,7 @@ def measure(key: str) -> str:
 
 def plain(text: object) -> str:
     """Text from a user's file, so that markdown shows it as it is."""
-    return _MARKDOWN.sub(r"\\\1", str(text).replace("\n", " "))
+    return _ADDRESS.sub(lambda found: found[0] + JOINER, _MARKDOWN.sub(r"\\\1", str(text).replace("\n", " ")))
 
 
 def chart_text(text: object) -> str:

@@ -139,7 +139,7 @@ def _open(file: str, with_study: bool) -> str | None:
 
 def _carry(file: str) -> None:
     """Hand the frame's settings on to another page: Streamlit forgets those that came with the address of the first."""
-    before, st.session_state["page"] = st.session_state.get("page", file), file
+    before, st.session_state["open page"] = st.session_state.get("open page", file), file
     if before != file:
         for key in SHARED_KEYS:
             if key in st.session_state and key not in st.query_params:

@@ -80,7 +80,7 @@ def runs_of(frame: Frame, point: pd.Series) -> pd.DataFrame:
 def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, trust: Agreement) -> pd.DataFrame:
     """The frontier, best value first: what a person compares."""
     at = np.flatnonzero(choice.frontier)
-    at = _without_repeats(points, choice, at[np.argsort(-choice.values[at], kind="stable")])
+    at = _without_repeats(points, choice, at[np.lexsort((at != choice.chosen, -choice.values[at]))])
     rows = points.iloc[at]
     won = wins.set_index("position")
     share = trust.table.set_index("position")["share"].reindex(at)

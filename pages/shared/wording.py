@@ -41,7 +41,7 @@ def choice_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> s
 
 def unmarked(text: str) -> str:
     """A sentence of ours without its markdown: bold marks go, and names stand as they are."""
-    return re.sub(r"\\(.)|\*\*", lambda found: found[1] or "", text)
+    return re.sub(r"\\(.)|\*\*", lambda found: found[1] or "", text.replace(formats.JOINER, ""))
 
 
 def give_up(against: GiveUp, measure: str) -> str:

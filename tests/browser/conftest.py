@@ -8,13 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    Response,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser.payloads import PAYLOADS
 from tests.made import make_study
 from tests.served import Served, serve
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None
+)
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -24,6 +35,7 @@ ARGUMENTS = (
     "--no-first-run",
 )
 WAIT_MILLISECONDS = 60_000
+USUAL: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
 QUIET = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 ASKED_BY_STREAMLIT = re.compile(r"/_stcore/(health|host-config)$")
 """Streamlit's own page looks for its server under the page's path first, and is told 404 on a deep link."""
@@ -107,18 +119,31 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+@pytest.fixture(scope="session")
+def profiles(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
+    """Browser contexts by their settings, each with its cache: the second visit is as fast as a person's."""
+    made: dict[str, BrowserContext] = {}
+
+    def profile(settings: dict[str, Any]) -> BrowserContext:
+        name = repr(sorted(settings.items()))
+        if name not in made:
+            made[name] = browser.new_context(**settings)
+            made[name].set_default_timeout(WAIT_MILLISECONDS)
+        return made[name]
+
+    yield profile
+    for context in made.values():
+        context.close()
+
+
 @pytest.fixture
-def visit(browser: Browser, served: Served) -> Iterator[Callable[..., Watched]]:
-    """Fresh browser contexts; the test fails at its end for whatever went wrong on a page or in the server."""
+def visit(profiles: Callable[..., BrowserContext], served: Served) -> Iterator[Callable[..., Watched]]:
+    """Fresh pages; the test fails at its end for whatever went wrong on a page or in the server."""
     watched: list[Watched] = []
     before = len(served.said())
 
     def fresh(**settings: Any) -> Watched:
-        context = browser.new_context(
-            **{"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"} | settings
-        )
-        context.set_default_timeout(WAIT_MILLISECONDS)
-        one = Watched(context.new_page(), served.address)
+        one = Watched(profiles(USUAL | settings).new_page(), served.address)
         one.listen()
         watched.append(one)
         return one
@@ -126,6 +151,6 @@ def visit(browser: Browser, served: Served) -> Iterator[Callable[..., Watched]]:
     expect.set_options(timeout=WAIT_MILLISECONDS)
     yield fresh
     for one in watched:
-        one.page.context.close()
+        one.page.close()
     assert not [problem for one in watched for problem in one.problems]
     assert "Traceback" not in served.said()[before:], served.said()[before:]

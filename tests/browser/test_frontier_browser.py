@@ -45,7 +45,7 @@ def download(page: Page, button: str) -> Path:
 def test_choice_moves_returns_by_its_link_and_is_recorded(
     visit: Callable[..., Watched], browser: Browser, studies: Path, tmp_path: Path, scheme: str
 ) -> None:
-    watched = visit(color_scheme=scheme, accept_downloads=True)
+    watched = visit(color_scheme=scheme)
     page = watched.open("/frontier?study=made")
     first = answer(page).inner_text()
     sparser = move(page, "threshold", "Home")

@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 
 import pandas as pd
 import pytest
@@ -56,6 +57,12 @@ def test_plain_text_escapes_every_mark(text: str) -> None:
     escaped = formats.plain(text)
     marks = [i for i, letter in enumerate(escaped) if letter in "<>[]()*_`!#&$:|~"]
     assert all(i and escaped[i - 1] == "\\" for i in marks)
+
+
+@pytest.mark.parametrize("address", ["http://a.b", "HTTPS://a.b/c", "www.a.b", "me@a.b"])
+def test_plain_text_holds_no_address_that_markdown_would_link(address: str) -> None:
+    shown = formats.plain(address).replace("\\", "")
+    assert not re.search(r"https?://|www\.|@\w", shown, re.IGNORECASE) and shown.replace(formats.JOINER, "") == address
 
 
 @given(st.lists(st.text(alphabet="=+-@\t\r12,\"'a", max_size=6), min_size=1, max_size=8))

@@ -87,7 +87,7 @@ def technique_panels(curves: pd.DataFrame, classes: ClassLook, techniques: Seque
     """The class curves of each technique side by side, on the same axes."""
     n_columns = min(COLUMNS, len(techniques))
     n_rows = math.ceil(len(techniques) / n_columns)
-    space, between = 0.02, 0.14 if n_rows > 1 else 0.0
+    space, between = 0.02, 0.28 / n_rows if n_rows > 1 else 0.0
     width, height = (1 - space * (n_columns - 1)) / n_columns, (1 - between * (n_rows - 1)) / n_rows
     traces, titles, axes = [], [], {}
     for place, technique in enumerate(techniques):
