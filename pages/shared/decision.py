@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from engine.analysis.choice import Choice
 from pages.shared import formats
+from pages.shared.charts.style import ALONE
 
 LIMITS = (
     "Accuracies come from one test split; another population may fare otherwise.",
@@ -98,7 +99,7 @@ def decision_html(decision: Decision, figures: dict[str, go.Figure]) -> str:
     ]
     for number, (title, figure) in enumerate(figures.items()):
         drawn = go.Figure(figure).update_layout(template="plotly_white")
-        parts += [f"<h2>{html.escape(title)}</h2>", drawn.to_html(full_html=False, include_plotlyjs=number == 0)]
+        parts += [f"<h2>{html.escape(title)}</h2>", drawn.to_html(ALONE, full_html=False, include_plotlyjs=number == 0)]
     parts += ["<h2>Class by class</h2>", _table(decision.classes, choice.measure), "<h2>Group by group</h2>"]
     missing = f"<p>There is no table of groups: {html.escape(decision.no_groups)}.</p>"
     parts += [

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.shared.charts.style import ALONE
 from pages.shared.formats import csv_bytes
 
 BUTTONS = ["toImage", "zoom2d", "select2d", "resetScale2d", "resetCameraDefault3d"]
@@ -62,7 +63,7 @@ def show_chart(
         st.segmented_control("Camera button saves", ["png", "svg"], default="png", key=f"{key}-image")
         st.download_button("CSV", lambda: csv_bytes(_table(table)), f"{key}.csv", "text/csv", key=f"{key}-csv")
         st.download_button(
-            "HTML", lambda: figure.to_html(include_plotlyjs=True), f"{key}.html", "text/html", key=f"{key}-html"
+            "HTML", lambda: figure.to_html(ALONE, include_plotlyjs=True), f"{key}.html", "text/html", key=f"{key}-html"
         )
     return event if selects else None
 

@@ -90,12 +90,13 @@ def technique_panels(curves: pd.DataFrame, classes: ClassLook, techniques: Seque
     space, between = 0.02, 0.28 / n_rows if n_rows > 1 else 0.0
     width, height = (1 - space * (n_columns - 1)) / n_columns, (1 - between * (n_rows - 1)) / n_rows
     traces, titles, axes = [], [], {}
+    kept = 1 - curves["sparsity"].max()
     for place, technique in enumerate(techniques):
         row, column = divmod(place, n_columns)
         left, top = column * (width + space), 1 - row * (height + between)
         axis = "" if place == 0 else str(place + 1)
         is_last = place + n_columns >= len(techniques)
-        axes[f"xaxis{axis}"] = _panel_axis(classes.scale, is_last) | {
+        axes[f"xaxis{axis}"] = _panel_axis(classes.scale, is_last, kept) | {
             "domain": [left, min(left + width, 1)],
             "anchor": f"y{axis}",
             "matches": None if place == 0 else "x",
@@ -117,12 +118,12 @@ def technique_panels(curves: pd.DataFrame, classes: ClassLook, techniques: Seque
     return go.Figure(traces, look(80 + 200 * n_rows, showlegend=False, annotations=titles, **axes))
 
 
-def _panel_axis(scale: str, is_last: bool) -> dict[str, Any]:
+def _panel_axis(scale: str, is_last: bool, kept: float) -> dict[str, Any]:
     axis = sparsity_look(scale) | {"tickangle": 0, "showticklabels": is_last}
     axis["title"] = _title(axis["title"] if is_last else "")
     if scale != "kept":
         return axis | {"nticks": 4}
-    ticks = [1, 0.1, 0.01, 0.001]
+    ticks = [1, 0.1, 0.01, 0.001] if kept < 0.1 else [1, 0.5, 0.2]
     return axis | {"tickvals": ticks, "ticktext": [f"{100 * tick:g} %" for tick in ticks]}
 
 

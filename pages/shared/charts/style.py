@@ -40,6 +40,10 @@ def faded(colour: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity})"
 
 
+ALONE = {"displaylogo": False}
+"""Settings of a figure in a file of its own: no link leads out of it."""
+
+
 def look(height: int = HEIGHT, **layout: Any) -> dict[str, Any]:
     """A layout with our margins and legend; several times faster when a figure is made with it than set afterwards."""
     return {
