@@ -107,7 +107,7 @@ def estimate(specs: Sequence[RunSpec], root: Path, device: str, workers: int) ->
 def _seconds_of(spec: RunSpec, dataset: Dataset, rate: Rate) -> float:
     """What one run takes, as if it trained its dense network itself."""
     n_validation = round(spec.validation * len(dataset.train.labels))
-    epochs = spec.epochs + spec.n_levels * (spec.epochs_after or spec.epochs)
+    epochs = spec.epochs + spec.n_levels * spec.n_epochs_after
     trained = epochs * (len(dataset.train.labels) - n_validation)
     tested = (spec.n_levels + 1) * (len(dataset.test.labels) + n_validation)
     return trained / rate.training + tested / rate.testing

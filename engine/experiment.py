@@ -21,6 +21,7 @@ from engine.laboratory import Laboratory, open_laboratory
 from engine.masks import Cut, EmptyLayer, Masks, apply_masks, count_all, count_kept, cut_masks, full_masks, prunable
 from engine.mitigation import CONSTRAINTS, mitigates
 from engine.outcomes import Outcome, row_tables, run_tables
+from engine.quantization import on_cpu, quantize_network, sizes
 from engine.randomness import generator
 from engine.records import Progress, PruneScopeError, RunSpec, Watcher
 from engine.schedules import SCHEDULES, Step, check_gradual, gradual_sparsity, steps
@@ -119,12 +120,14 @@ class _Run:
         self.masks = full_masks(self.network)
         self.training = _grouped(spec, lab) if mitigates(spec, 1) else lab.training
         self.diagnosis = Diagnosis(lab.training, [lab.grouping(name) for name in spec.diagnose], spec.seed)
-        check_gradual(spec, lab.n_steps(spec, _epochs_after(spec)))
+        check_gradual(spec, lab.n_steps(spec, spec.n_epochs_after))
 
     def levels(self) -> tuple[list[Outcome], float, str]:
         """What each level came to, the seconds that all took, and why the run stopped early, if it did."""
         self.network.load_state_dict(self.dense.trained)
         dense = self._diagnosed(self.dense.outcome)
+        if TECHNIQUES[self.spec.technique].quantizes:
+            dense = replace(dense, sizes=(sizes(self.network.state_dict()),))
         self.members = _members(self.spec, self.lab, self.network) if mitigates(self.spec, 1) else None
         kept, todo = self._resume()
         stopped = ""
@@ -136,7 +139,7 @@ class _Run:
             except EmptyLayer as layer:
                 stopped = f"Level {step.level} would empty layer {layer}; level {step.level - 1} is the last."
                 break
-            outcome = replace(_outcome(self.network, self.lab, step, self.masks), lessons=lessons)
+            outcome = replace(self._tested(step), lessons=lessons)
             seconds = time.monotonic() - begun  # of diagnostics, which change nothing, none are counted
             kept.append((self._diagnosed(outcome), seconds))
             self._keep(*kept[-1])
@@ -162,6 +165,15 @@ class _Run:
         self.masks = {name: states["masks"][name] for name in self.masks}
         return kept, todo[level:]
 
+    def _tested(self, step: Step) -> Outcome:
+        """What the network of this level says, in eight bits where the technique asks for that."""
+        way = TECHNIQUES[self.spec.technique].quantizes
+        if not way:
+            return _outcome(self.network, self.lab, step, self.masks)
+        made = quantize_network(self.network, way, self.lab.training)
+        lab = replace(self.lab, test=on_cpu(self.lab.test), validation=on_cpu(self.lab.validation))
+        return replace(_outcome(made.network, lab, step, self.masks), sizes=(sizes(made.tensors),))
+
     def _diagnosed(self, outcome: Outcome) -> Outcome:
         """The outcome of the network as it is now, with its diagnostics where the spec asks for them."""
         rows = self.diagnosis.rows(self.network, outcome, self.lab.dataset.test.labels)
@@ -170,6 +182,8 @@ class _Run:
     def _reach(self, step: Step) -> Sequence[dict[str, Any]]:
         """Prune, treat and train the network up to this step; what mitigation noted comes back."""
         spec, cut_while_training = self.spec, self.spec.schedule == "gradual"
+        if not spec.n_epochs_after:  # nothing is cut or trained: the network is still the dense one
+            return ()
         if SCHEDULES[spec.schedule].starts == "dense":
             self.network.load_state_dict(self.dense.trained)
             self.masks = full_masks(self.network)
@@ -189,7 +203,7 @@ class _Run:
             return self.masks
 
         dual = Dual(spec, self.members) if self.members else None
-        lesson = _lesson(spec, step.level, _epochs_after(spec), self._tell, on_step, dual)
+        lesson = _lesson(spec, step.level, spec.n_epochs_after, self._tell, on_step, dual)
         train_network(self.network, self.training, self.masks, lesson)
         return dual.rows if dual else ()
 
@@ -244,10 +258,6 @@ def _members(spec: RunSpec, lab: Laboratory, dense: nn.Module | None = None) -> 
         chances = torch.tensor([*means, chance.mean()], dtype=torch.float32, device=lab.device)
     shares = torch.tensor(n / len(groups.training), dtype=torch.float32, device=lab.device)
     return Members(groups.name, groups.names, shares, chances)
-
-
-def _epochs_after(spec: RunSpec) -> int:
-    return spec.epochs_after or spec.epochs
 
 
 def _outcome(network: nn.Module, lab: Laboratory, step: Step, masks: Masks) -> Outcome:

@@ -13,7 +13,8 @@ import pyarrow as pa
 class Outcome:
     """One model: how sparse it is and what it says of every test example, in the examples' order.
 
-    `lessons` are the rows of `Dual` where its training was mitigated, `groups` those of `diagnostics` where asked for.
+    `lessons` are the rows of `Dual` where its training was mitigated, `groups` those of `diagnostics` where asked for,
+    `sizes` what `quantization` measured where the technique is one of its.
     """
 
     level: int
@@ -27,6 +28,7 @@ class Outcome:
     loss: np.ndarray
     lessons: Sequence[dict[str, Any]] = ()
     groups: Sequence[dict[str, Any]] = ()
+    sizes: Sequence[dict[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ def run_tables(outcomes: Sequence[Outcome], labels: np.ndarray, n_classes: int, 
 
 
 def row_tables(outcomes: Sequence[Outcome]) -> dict[str, pd.DataFrame]:
-    """What mitigation and diagnostics left, by the table's name: `multipliers` and `groups`; only those with rows."""
-    kinds = {"multipliers": "lessons", "groups": "groups"}
+    """What mitigation, diagnostics and quantization left, by the table's name; only those with rows."""
+    kinds = {"multipliers": "lessons", "groups": "groups", "sizes": "sizes"}
     rows = {
         kind: [{"level": outcome.level, **row} for outcome in outcomes for row in getattr(outcome, name)]
         for kind, name in kinds.items()

@@ -76,7 +76,14 @@ class RunSpec:
     @property
     def n_levels(self) -> int:
         """Number of levels after the dense one."""
+        if self.technique in CUT_NOTHING:
+            return 1
         return self.levels if self.schedule == "iterative" else len(self.sparsities)
+
+    @property
+    def n_epochs_after(self) -> int:
+        """Epochs of training at each of those levels."""
+        return 0 if self.technique in CUT_NOTHING else self.epochs_after or self.epochs
 
 
 AFTER_DENSE = (
@@ -95,6 +102,9 @@ AFTER_DENSE = (
     "keep_checkpoints",
 )
 """Settings that matter only once the dense network is trained."""
+
+CUT_NOTHING = ("int8_dynamic", "int8_static")
+"""Techniques that leave every weight: they have one level after the dense one, and train no more."""
 
 MITIGATED_DENSE = ("before", "both")
 """Arms of mitigation whose dense network is mitigated too."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.records import PruneScopeError, RunSpec
+from engine.records import CUT_NOTHING, PruneScopeError, RunSpec
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ TREATMENTS: dict[str, str] = {
 
 def steps(spec: RunSpec) -> list[Step]:
     """The levels of a run after the dense one."""
-    return SCHEDULES[spec.schedule].steps(spec)
+    return [Step(1, 0.0, 0.0)] if spec.technique in CUT_NOTHING else SCHEDULES[spec.schedule].steps(spec)
 
 
 def gradual_sparsity(spec: RunSpec, final: float, step: int) -> float | None:
@@ -92,7 +92,7 @@ def gradual_sparsity(spec: RunSpec, final: float, step: int) -> float | None:
 
 def check_gradual(spec: RunSpec, n_steps: int) -> None:
     """Refuse a gradual schedule that training ends before."""
-    if spec.schedule == "gradual" and n_steps <= spec.end_step:
+    if spec.schedule == "gradual" and spec.n_epochs_after and n_steps <= spec.end_step:
         raise PruneScopeError(
             f"The gradual schedule ends at step {spec.end_step}, but {spec.epochs} epochs are only {n_steps} steps; "
             "train longer or lower end_step."

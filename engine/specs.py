@@ -67,6 +67,7 @@ def checked(spec: RunSpec) -> RunSpec:
         if not _NAME.match(name):
             raise PruneScopeError(f"The name {name!r} is not allowed; use letters, digits, '.', '_' and '-'.")
     _check_schedule(spec)
+    _check_quantization(spec)
     _check_mitigation(spec)
     for name in (*spec.diagnose, spec.mitigated_group):
         _check_grouping(spec, name)
@@ -97,6 +98,24 @@ def _check_schedule(spec: RunSpec) -> None:
         raise PruneScopeError(f"sparsities is {list(values)}; it should be numbers between 0 and 1 that grow.")
     if spec.schedule == "gradual" and spec.end_step <= spec.begin_step:
         raise PruneScopeError(f"end_step is {spec.end_step}; it should be above begin_step, {spec.begin_step}.")
+
+
+def _check_quantization(spec: RunSpec) -> None:
+    row = TECHNIQUES[spec.technique]
+    if row.cuts == "nothing" and spec.treatment != "finetune":
+        raise PruneScopeError(
+            f"treatment is {spec.treatment!r}; the technique {row.key!r} keeps the trained weights: say 'finetune'."
+        )
+    if row.cuts == "nothing" and MITIGATIONS[spec.mitigation].pruned:
+        raise PruneScopeError(
+            f"mitigation is {spec.mitigation!r}; after the technique {row.key!r} nothing is trained that could be "
+            "mitigated, so it is 'none' or 'before'."
+        )
+    if row.quantizes and spec.diagnose:
+        raise PruneScopeError(
+            f"diagnose is {list(spec.diagnose)}; networks in eight bits have no gradients to diagnose, so it is empty "
+            f"for the technique {row.key!r}."
+        )
 
 
 def _check_mitigation(spec: RunSpec) -> None:

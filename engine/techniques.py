@@ -1,13 +1,14 @@
-"""Which weights go first: one row per pruning technique.
+"""Which weights go first, and in how many bits they stay: one row per technique.
 
-A score says how much a weight (or an input channel) matters; `masks` counts and cuts the lowest. Names torch for types
-only, so that a menu can read the table without loading it.
+A score says how much a weight (or an input channel) matters; `masks` counts and cuts the lowest. `quantizes` names the
+way of `quantization` in which each level is tested. Names torch for types only, so that a menu can read the table
+without loading it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -38,12 +39,13 @@ class TechniqueRow:
     key: str
     label: str
     help: str
-    cuts: Literal["weights", "channels"]
+    cuts: Literal["weights", "channels", "nothing"]
     compares: Literal["layer", "network"]
     score: Score
     colour: str
     needs_gradient: bool = False
     needs_decay: bool = False
+    quantizes: str = ""
 
 
 def magnitude(scored: Scored) -> Tensor:
@@ -86,7 +88,7 @@ def undecayed_gradient(scored: Scored) -> Tensor:
     return (scored.weights * scored.gradients).abs()
 
 
-TECHNIQUES: dict[str, TechniqueRow] = {
+_PRUNING: dict[str, TechniqueRow] = {
     row.key: row
     for row in (
         TechniqueRow(
@@ -182,5 +184,51 @@ TECHNIQUES: dict[str, TechniqueRow] = {
             uniform,
             "#70788A",
         ),
+    )
+}
+
+_QUANTIZING: tuple[TechniqueRow, ...] = (
+    TechniqueRow(
+        "int8_dynamic",
+        "Int8, dynamic",
+        "Cuts nothing: linear layers compute in eight bits, and each image's activations are scaled by themselves.",
+        "nothing",
+        "network",
+        magnitude,
+        "#4B6A00",
+        quantizes="int8_dynamic",
+    ),
+    TechniqueRow(
+        "int8_static",
+        "Int8, static",
+        "Cuts nothing: all layers compute in eight bits, with scales fixed by 100 training images.",
+        "nothing",
+        "network",
+        magnitude,
+        "#9BAF2E",
+        quantizes="int8_static",
+    ),
+)
+
+
+def _then(row: TechniqueRow, way: TechniqueRow, colour: str) -> TechniqueRow:
+    """The row of a technique whose every level is quantized when it is tested; training stays in full precision."""
+    return replace(
+        row,
+        key=f"{row.key}_{way.key}",
+        label=f"{row.label}, {way.label[0].lower()}{way.label[1:]}",
+        help=f"{row.help} What remains is then quantized: {way.help.split(': ')[1]}",
+        colour=colour,
+        quantizes=way.quantizes,
+    )
+
+
+TECHNIQUES: dict[str, TechniqueRow] = _PRUNING | {
+    row.key: row
+    for row in (
+        *_QUANTIZING,
+        _then(_PRUNING["global_unstructured"], _QUANTIZING[0], "#003F66"),
+        _then(_PRUNING["global_unstructured"], _QUANTIZING[1], "#3D7FB0"),
+        _then(_PRUNING["l1_structured"], _QUANTIZING[1], "#8F3F00"),
     )
 }

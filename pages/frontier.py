@@ -14,6 +14,7 @@ from pages.shared.charts import frontier as charts
 from pages.shared.decision import decision_html, decision_json
 from pages.shared.frame import open_page
 from pages.shared.show import show_chart
+from pages.shared.sizes import size_sentence, size_table
 from pages.shared.wording import choice_sentence, no_choice, stakeholder_sentence
 
 WEIGHTS = [records.weight_text(10 ** (step / 10)) for step in range(-20, 31)]
@@ -158,6 +159,17 @@ with record:
         key="record-json",
         width="stretch",
     )
+
+sizes = load.sizes(frame.source, frame.experiment)
+if len(sizes) and len(small := size_table(sizes, points, measure)):
+    st.markdown(
+        "##### Size on disk",
+        help="The network's weights as a safetensors file, mean over seeds. Recorded where a technique quantizes.",
+    )
+    st.markdown(size_sentence(small))
+    number = st.column_config.NumberColumn
+    shapes = {"accuracy": number(format="%.1f %%"), "kB": number(format="%.0f"), "kB zipped": number(format="%.0f")}
+    st.dataframe(small, hide_index=True, column_config=shapes, alt="Size on disk of each quantized network.")
 
 if st.toggle("Show accuracy as the third dimension", key="space", bind="query-params"):
     space = charts.space_chart(points, choice, texts, frame.dark)

@@ -13,7 +13,7 @@ LAYERS = (
     {"sweep", "cluster", "estimate", "pool"},
     {"worker", "preset", "verify", "ingest", "marks"},
     {"experiment"},
-    {"laboratory", "diagnostics"},
+    {"laboratory", "diagnostics", "quantization"},
     {"store", "specs", "training", "snapshots", "curvature", "dual"},
     {"catalog", "datasets", "claims"},
     {"networks", "modules", "masks", "schedules", "readers", "outcomes", "protocols", "tables", "files", "root"},

@@ -110,7 +110,7 @@ def run_one(options: Namespace) -> None:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    after = spec.epochs_after or spec.epochs
+    after = spec.n_epochs_after
     begun = time.monotonic()
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(f"run {spec.key}", total=spec.epochs + spec.n_levels * after)

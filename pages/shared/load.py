@@ -398,6 +398,12 @@ def lessons(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
+def sizes(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model of the runs that were quantized: how large it is on disk; empty where none was."""
+    return _run_tables(source, experiment, "sizes")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
 def arms(source: Source, experiment: Experiment) -> pd.DataFrame:
     """Accuracy and gaps of each run and level, by class and by every grouping that was diagnosed."""
     groups, by_class = diagnosed(source, experiment), groups_of_classes(classes(source, experiment))
