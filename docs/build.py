@@ -7,63 +7,27 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP))
 
+from docs.good import distortion_table  # noqa: E402
+from docs.hooker import exemplars_table, sizes_table  # noqa: E402
+from docs.study import LATER, Demo, markdown, open_demo  # noqa: E402
+from docs.tran import mitigation_table  # noqa: E402
 from engine.analysis.choice import choose  # noqa: E402
 from engine.analysis.curves import total_curves  # noqa: E402
-from engine.analysis.distortion import alphas  # noqa: E402
 from engine.analysis.frontier import operating_points  # noqa: E402
-from engine.analysis.intervals import t_interval  # noqa: E402
 from engine.analysis.lines import slope_change  # noqa: E402
 from engine.analysis.overview import red_flags  # noqa: E402
-from engine.analysis.writers import member_accuracy, member_facts  # noqa: E402
-from engine.store import Study  # noqa: E402
+from engine.analysis.writers import member_facts  # noqa: E402
 from engine.unfairness import unfairness_table  # noqa: E402
 from pages.shared import formats  # noqa: E402
 
 FILES = ("README.md", "docs/comparison.md", "data/README.md")
-LATER = "not in the study yet"
-
-
-@dataclass(frozen=True)
-class Demo:
-    """The study that ships, opened once."""
-
-    study: Study
-    levels: pd.DataFrame
-    classes: pd.DataFrame
-
-    def of(self, table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
-        """The rows whose columns have these values; `protocol` may be a part of it."""
-        keep = np.ones(len(table), bool)
-        for name, value in wanted.items():
-            column = table[name].astype(str)
-            keep &= (
-                column.str.contains(str(value), regex=False) if name == "protocol" else column == str(value)
-            ).to_numpy()
-        rows = table[keep].copy()
-        for name in rows.select_dtypes("category"):
-            rows[name] = rows[name].cat.remove_unused_categories()
-        return rows
-
-    def writers(self, level: int, **wanted: object) -> pd.DataFrame | None:
-        """Accuracy of every writer, dense and at a level, mean over the seeds of these runs."""
-        runs = sorted(self.of(self.levels, dataset="qmnist", level=level, **wanted)["run"].astype(str).unique())
-        if not runs:
-            return None
-        before, after = [], []
-        for run in runs:
-            numbers, said = self.study.prediction_matrix(run)
-            before.append(said[list(numbers).index(0)])
-            after.append(said[list(numbers).index(level)])
-        return member_accuracy(self.study.examples("qmnist"), np.stack(before), np.stack(after), "writer")
 
 
 SHORT = {"technique": "global_unstructured", "treatment": "rewind", "protocol": "3 epochs"}
@@ -80,7 +44,7 @@ def contents(demo: Demo) -> str:
         runs=("run", "nunique"),
         models=("run", "size"),
     )
-    return _table(rows.reset_index().sort_values("runs", ascending=False))
+    return markdown(rows.reset_index().sort_values("runs", ascending=False))
 
 
 def findings(demo: Demo) -> str:
@@ -146,7 +110,7 @@ def accuracy_table(demo: Demo) -> str:
         after = f"{_with_interval(last)} at {formats.sparsity(last['sparsity'])}"
         seeds = str(int(first["n_seeds"]))
         rows.append(("PruneScope", "writers", protocol["protocol"], _with_interval(first), after, seeds))
-    return _table(pd.DataFrame(rows, columns=["source", "split", "protocol", "dense", "pruned", "seeds"]))
+    return markdown(pd.DataFrame(rows, columns=["source", "split", "protocol", "dense", "pruned", "seeds"]))
 
 
 def slopes_table(demo: Demo) -> str:
@@ -169,31 +133,7 @@ def slopes_table(demo: Demo) -> str:
             name = f"PruneScope, {protocol['protocol']}"
             rows.append((name, row.group, *(f"{value:.3f}" for value in numbers), change))
     heads = ["source", "series", "intercept before", "slope before", "intercept after", "slope after", "change (95 %)"]
-    return _table(pd.DataFrame(rows, columns=heads))
-
-
-def distortion_table(demo: Demo) -> str:
-    """Good's alpha and recall variance by ratio beside ours."""
-    published = {"fashion-mnist": "0.899 dense", "qmnist": "0.989 dense (MNIST)"}
-    rows: list[tuple[str, ...]] = []
-    for dataset, text in published.items():
-        runs = demo.of(demo.classes, dataset=dataset, schedule="oneshot")
-        if runs.empty:
-            rows.append((dataset, text, LATER, "", "", "", ""))
-            continue
-        table = alphas(runs)
-        recall = runs.assign(recall=runs["correct"] / runs["n"])
-        variance = recall.groupby(["technique", "level"], observed=True)["recall"].var(ddof=0)
-        for (technique, level), cell in table.groupby(["technique", "level"], observed=True):
-            low, high = t_interval(cell["alpha"].mean(), cell["alpha"].std(), len(cell), 0.99)
-            ratio = 1 / (1 - cell["sparsity"].mean())
-            alpha = f"{cell['alpha'].mean():.3f} ({float(low):.3f} to {float(high):.3f})"
-            accuracy = formats.percent(cell["accuracy"].mean())
-            rows.append(
-                (dataset, text, str(technique), f"{ratio:.0f}", accuracy, alpha, f"{variance[technique, level]:.4f}")
-            )
-    heads = ["data set", "Good 2022", "technique", "ratio", "accuracy", "alpha (99 %)", "recall variance"]
-    return _table(pd.DataFrame(rows, columns=heads))
+    return markdown(pd.DataFrame(rows, columns=heads))
 
 
 def checksums(demo: Demo) -> str:
@@ -213,6 +153,9 @@ MADE: dict[str, Callable[[Demo], str]] = {
     "accuracy": accuracy_table,
     "slopes": slopes_table,
     "distortion": distortion_table,
+    "exemplars": exemplars_table,
+    "sizes": sizes_table,
+    "mitigation": mitigation_table,
     "checksums": checksums,
 }
 
@@ -226,20 +169,8 @@ def made(text: str, demo: Demo) -> str:
     return re.sub(r"(<!-- made:(\w+) -->).*?(<!-- end -->)", fill, text, flags=re.DOTALL)
 
 
-def open_demo() -> Demo:
-    """The shipped study."""
-    study = Study(TOP / "data" / "demo")
-    return Demo(study, study.levels(), study.classes())
-
-
 def _with_interval(row: pd.Series) -> str:
     return f"{formats.percent(row['accuracy'])} {formats.plus_minus(row['low'], row['high'])}".strip()
-
-
-def _table(rows: pd.DataFrame) -> str:
-    lines = [" | ".join(map(str, rows.columns)), " | ".join("---" for _ in rows.columns)]
-    lines += [" | ".join(map(str, row)) for row in rows.itertuples(index=False)]
-    return "\n".join(f"| {line} |" for line in lines)
 
 
 def main() -> None:
