@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from engine.commands import main
@@ -72,16 +73,14 @@ def write_german(table: pd.DataFrame, path: Path) -> None:
 
 
 def write_polars(table: pd.DataFrame, path: Path) -> None:
-    """As polars: views of strings, large strings, and many row groups."""
-    arrow = pa.Table.from_pandas(table, preserve_index=False)
-    for number, column in enumerate(arrow.schema):
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            arrow = arrow.set_column(number, column.name, arrow[column.name].cast(pa.large_string()))
-    pq.write_table(arrow, path, row_group_size=50, compression="zstd")
+    polars.from_pandas(table).write_parquet(path, row_group_size=50)
+
+
+def write_polars_csv(table: pd.DataFrame, path: Path) -> None:
+    polars.from_pandas(table).write_csv(path)
 
 
 def write_duckdb(table: pd.DataFrame, path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
     rows = table  # duckdb finds it by this name
     assert len(rows)
     duckdb.sql("select * from rows").write_parquet(str(path))
@@ -95,6 +94,7 @@ WRITERS = [
     write_r_csv,
     write_german,
     write_polars,
+    write_polars_csv,
     write_duckdb,
 ]
 
@@ -117,13 +117,6 @@ def test_a_wide_table_imports_to_the_same_study(tmp_path: Path) -> None:
     study = Study(tmp_path / "study")
     bring(tmp_path / "wide.csv", study, {"constants": {"dataset": "animals"}})
     assert_same_predictions(study, long_table())
-
-
-def test_polars_itself_where_it_is_installed(tmp_path: Path) -> None:
-    polars = pytest.importorskip("polars")
-    polars.from_pandas(long_table()).write_parquet(tmp_path / "file.parquet")
-    bring(tmp_path / "file.parquet", Study(tmp_path / "study"), {"constants": {"dataset": "animals"}})
-    assert_same_predictions(Study(tmp_path / "study"), long_table())
 
 
 def test_columns_are_mapped_by_hand_and_the_rest_left_out(tmp_path: Path) -> None:
