@@ -5,6 +5,7 @@ import pandas as pd
 from docs.study import LATER, Demo, markdown
 from engine.analysis.exemplars import divergence, exemplar_accuracy
 from engine.analysis.intervals import t_interval
+from engine.store import examples_name
 from pages.shared import formats
 
 PUBLISHED = {
@@ -39,7 +40,7 @@ def exemplars_table(demo: Demo) -> str:
 def _ours(demo: Demo, level: int, wanted: dict[str, str]) -> tuple[str, ...]:
     found = demo.populations(level, **wanted)
     assert found is not None
-    labels = demo.study.examples(wanted["dataset"], _split(demo, wanted))["label"].to_numpy()
+    labels = demo.study.examples(_example_set(demo, wanted))["label"].to_numpy()
     n_classes = int(labels.max()) + 1
     rows = exemplar_accuracy(labels, *found, divergence(*found, n_classes))
     rows = rows[rows["population"] == "compressed"]
@@ -52,8 +53,8 @@ def _ours(demo: Demo, level: int, wanted: dict[str, str]) -> tuple[str, ...]:
     return (*said, str(len(found[0])))
 
 
-def _split(demo: Demo, wanted: dict[str, str]) -> str:
-    return str(demo.of(demo.levels, **wanted)["split"].iloc[0])
+def _example_set(demo: Demo, wanted: dict[str, str]) -> str:
+    return examples_name(demo.study.record(str(demo.of(demo.levels, **wanted)["run"].iloc[0])).spec)
 
 
 def sizes_table(demo: Demo) -> str:

@@ -37,7 +37,7 @@ class Demo:
     def writers(self, level: int, **wanted: object) -> pd.DataFrame | None:
         """Accuracy of every writer, dense and at a level, mean over the seeds of these runs."""
         found = self.populations(level, dataset="qmnist", split="writers", **wanted)
-        return None if found is None else member_accuracy(self.study.examples("qmnist", "writers"), *found, "writer")
+        return None if found is None else member_accuracy(self.study.examples("qmnist-writers"), *found, "writer")
 
     def populations(self, level: int, **wanted: object) -> tuple[np.ndarray, np.ndarray] | None:
         """What the networks of these runs say of every example, dense and at a level: (runs, examples) each."""

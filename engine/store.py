@@ -117,13 +117,13 @@ class Study:
         names = (path.name.removesuffix(".parquet") for path in (self.path / "examples").glob("*.parquet"))
         return sorted(name for name in names if not name.endswith(".classes"))
 
-    def examples(self, dataset: str, split: str = "") -> pd.DataFrame:
-        """One row per test example: label, groups, attributes."""
-        return self.example_table(self._example_set(dataset, split))
+    def examples(self, name: str) -> pd.DataFrame:
+        """One row per test example of a set: label, groups, attributes. `examples_name` says a run's set."""
+        return self._example_table(name, name)
 
-    def class_facts(self, dataset: str, split: str = "") -> pd.DataFrame:
-        """One row per class: name, training and test counts, mean entropy of its training images."""
-        return self.example_table(f"{self._example_set(dataset, split)}.classes")
+    def class_facts(self, name: str) -> pd.DataFrame:
+        """One row per class of a set: name, training and test counts, mean entropy of its training images."""
+        return self._example_table(name, f"{name}.classes")
 
     def write_examples(self, name: str, examples: pd.DataFrame, classes: pd.DataFrame) -> None:
         """Keep the test examples and class facts of a data set; those that are there stay."""
@@ -139,22 +139,10 @@ class Study:
             write_file(path, to_parquet(from_parquet(path.read_bytes(), path.name), "examples", seal=True))
         return [path.name for path in unsealed]
 
-    def _example_set(self, dataset: str, split: str) -> str:
-        names = self.example_sets()
-        if not split and dataset in names:
-            return dataset
-        fitting = [n for n in names if n == f"{dataset}-{split}" or (not split and n.startswith(f"{dataset}-"))]
-        if len(fitting) != 1:
-            asked = f"{dataset}-{split}" if split else dataset
-            there = ", ".join(names) or "none"
-            raise PruneScopeError(
-                f"{'No' if not fitting else 'More than one'} example table {asked!r}; there is {there}."
-            )
-        return fitting[0]
-
-    def example_table(self, name: str) -> pd.DataFrame:
-        """The table of this name: of an example set, or its class facts with `.classes` at the end."""
-        file = f"examples/{name}.parquet"
+    def _example_table(self, name: str, table: str) -> pd.DataFrame:
+        if name not in (names := self.example_sets()):
+            raise PruneScopeError(f"No example table {name!r}; there is {', '.join(names) or 'none'}.")
+        file = f"examples/{table}.parquet"
         return from_parquet(self._bytes(file), file).to_pandas()
 
     # -- predictions --------------------------------------------------------------------------------------------
@@ -187,8 +175,8 @@ class Study:
         file = "predictions.parquet"
         rows = from_parquet(self.run_file(key, file, record), f"runs/{key}/{file}", columns).to_pydict()
         name = examples_name(record.spec)
-        labels = self.example_table(name)["label"].to_numpy()
-        return rows, labels, len(self.example_table(f"{name}.classes"))
+        labels = self.examples(name)["label"].to_numpy()
+        return rows, labels, len(self.class_facts(name))
 
     # -- writing runs -------------------------------------------------------------------------------------------
 

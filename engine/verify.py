@@ -105,7 +105,7 @@ def _note(study: Study, target: Path, fault: Fault) -> str:
 
 
 def _examples(study: Study, name: str) -> _Tested:
-    examples, facts = study.example_table(name), study.example_table(f"{name}.classes")
+    examples, facts = study.examples(name), study.class_facts(name)
     labels, n_classes = examples["label"].to_numpy(), len(facts)
     if not np.array_equal(examples["example"], np.arange(len(labels))):
         raise ValueError("its examples are not numbered from 0")

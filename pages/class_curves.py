@@ -111,7 +111,7 @@ with narrow:
         "##### Training examples", help="Of the training split; the share held out for validation is among them."
     )
     try:
-        facts = load.class_facts(frame.source, frame.experiment.dataset, frame.experiment.split)
+        facts = load.class_facts(frame.source, load.example_set(frame.source, frame.experiment))
         show_chart(
             charts.class_histogram(facts, look),
             "class-histogram",

@@ -128,7 +128,7 @@ def race(folder: Path, owner: Owner, n_rounds: int) -> None:
 
 
 def test_racing_processes_never_hold_a_claim_together(tmp_path: Path) -> None:
-    folder, owner, n_rounds = tmp_path / "claims", dead_process(), 60
+    folder, owner, n_rounds = tmp_path / "claims", dead_process(), 24
     folder.mkdir()
     for number in range(0, n_rounds, 2):
         leave_claim(folder, owner).rename(folder / f"thing{number}.3")

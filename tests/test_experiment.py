@@ -128,7 +128,7 @@ def test_rewind_goes_back_and_finetune_goes_on(tmp_path: Path) -> None:
 def test_tables_agree_with_each_other(tmp_path: Path) -> None:
     study = run_in(tmp_path)
     key = study.runs()[0]
-    labels = study.examples("digits")["label"].to_numpy()
+    labels = study.examples("digits-official")["label"].to_numpy()
     levels, said = study.prediction_matrix(key)
     table = study.levels().set_index("level")
     np.testing.assert_allclose((said == labels).mean(1), table.loc[levels, "accuracy"])

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from engine.records import PruneScopeError
-from engine.store import Study
+from engine.store import Study, examples_name
 from engine.tables import from_parquet, seal_of, to_parquet
-from tests.studies import LABELS, N_CLASSES, PROVENANCE, SPEC, made_study, made_tables, write_made_run
+from tests.studies import LABELS, N_CLASSES, PROVENANCE, SPEC, made_study, made_tables
 
 
 def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_files_of_the_first_engines_without_seals_are_read(tmp_path: Path) -> No
         path.write_bytes(to_parquet(from_parquet(path.read_bytes(), "it"), "examples"))
     assert study.record(SPEC.key).spec == SPEC
     assert len(study.levels()) == 3
-    before = study.examples("digits")
+    before = study.examples("digits-official")
     assert len(study.seal_examples()) == 2 and study.seal_examples() == []
-    pd.testing.assert_frame_equal(study.examples("digits"), before)
+    pd.testing.assert_frame_equal(study.examples("digits-official"), before)
     assert all(seal_of(path.read_bytes()) for path in (tmp_path / "examples").iterdir())
 
 
@@ -96,18 +96,16 @@ def test_a_damaged_file_is_refused_when_it_is_read(tmp_path: Path) -> None:
         content[len(content) // 2] ^= 1
         (tmp_path / name).write_bytes(content)
         with pytest.raises(PruneScopeError, match="damaged"):
-            study.prediction_matrix(SPEC.key) if name.startswith("runs") else study.examples("digits")
+            study.prediction_matrix(SPEC.key) if name.startswith("runs") else study.examples("digits-official")
 
 
-def test_examples_are_found_by_data_set_and_split(tmp_path: Path) -> None:
+def test_examples_are_found_by_the_name_of_their_set(tmp_path: Path) -> None:
     study = made_study(tmp_path, 1)
     assert study.example_sets() == ["digits-official"]
-    assert len(study.class_facts("digits", "official")) == N_CLASSES
+    assert len(study.class_facts("digits-official")) == N_CLASSES
     with pytest.raises(PruneScopeError, match="there is digits-official"):
         study.examples("mnist")
-    write_made_run(study, replace(SPEC, split="other"))
-    with pytest.raises(PruneScopeError, match="More than one"):
-        study.examples("digits")
+    assert study.example_sets() == [examples_name(SPEC)]
 
 
 def test_a_study_toml_that_is_none_is_said(tmp_path: Path) -> None:

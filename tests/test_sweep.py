@@ -134,13 +134,13 @@ def test_a_failed_run_does_not_stop_the_others(tmp_path: Path) -> None:
 def test_a_lost_example_table_is_brought_back_by_one_run(tmp_path: Path) -> None:
     place = Place(tmp_path, Path("unused"), "cpu")
     assert perform(TINY, place).state == "done"
-    study, before = Study(tmp_path), Study(tmp_path).examples("digits")
+    study, before = Study(tmp_path), Study(tmp_path).examples("digits-official")
     shutil.rmtree(tmp_path / "examples")
     workers = Scripted(study, {TINY.key: ["found"]})
     worked_through(study, workers, (TINY,))
     assert workers.order == [TINY]
     assert perform(TINY, place).state == "found"
-    assert study.examples("digits").equals(before)
+    assert study.examples("digits-official").equals(before)
     assert perform(TINY, replace(place, root=Path("elsewhere"))).state == "found"
 
 

@@ -145,7 +145,7 @@ def point_texts(points: pd.DataFrame, series: Mapping[str, Series], source: Sour
     names: dict[tuple[str, int], str] = {}
     for label, one in series.items():
         try:
-            facts = load.class_facts(source, one.experiment.dataset, one.experiment.split)
+            facts = load.class_facts(source, load.example_set(source, one.experiment))
         except PruneScopeError:
             continue
         names |= {(label, int(c)): formats.chart_text(n) for c, n in zip(facts["class"], facts["name"], strict=True)}

@@ -209,20 +209,20 @@ def spec(source: Source, experiment: Experiment) -> RunSpec:
 
 
 def example_set(source: Source, experiment: Experiment) -> str:
-    """Name of the example table that an experiment was tested on, to be asked for without a split."""
+    """Name of the example table that an experiment was tested on."""
     return examples_name(spec(source, experiment))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def class_facts(source: Source, dataset: str, split: str) -> pd.DataFrame:
-    """Names, counts and entropy of the classes of a data set."""
-    return source.study.class_facts(dataset, split)
+def class_facts(source: Source, name: str) -> pd.DataFrame:
+    """Names, counts and entropy of the classes of an example set."""
+    return source.study.class_facts(name)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def examples(source: Source, dataset: str, split: str) -> pd.DataFrame:
-    """The test examples of a data set."""
-    return source.study.examples(dataset, split)
+def examples(source: Source, name: str) -> pd.DataFrame:
+    """The test examples of an example set."""
+    return source.study.examples(name)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
@@ -243,11 +243,11 @@ def _group_counts(source: Source, experiment: Experiment, wanted: dict[str, int]
     Decodes only these two levels: all of them would take seconds for a hundred runs.
     """
     name = example_set(source, experiment)
-    table = examples(source, name, "")
+    table = examples(source, name)
     names = groupings(table)
     if not names or not wanted:
         return None
-    n_classes = len(class_facts(source, name, ""))
+    n_classes = len(class_facts(source, name))
     grouped = table[["label", *names]].astype(dict.fromkeys(names, "category"))
     parts = []
     for run, level in wanted.items():
@@ -337,7 +337,7 @@ def subgroup_levels(
     source: Source, runs: tuple[str, ...], examples_set: str, columns: tuple[str, ...], positive: int | None
 ) -> pd.DataFrame:
     """Rates of groups and intersections at every pruned level: `subgroup_table` with the column `level`."""
-    table = examples(source, examples_set, "")
+    table = examples(source, examples_set)
     levels, said = population(source, runs)
     parts = [
         subgroups.subgroup_table(table, said[:, 0], said[:, place], columns, positive).assign(level=levels[place])
@@ -353,7 +353,7 @@ def marks(source: Source, examples_set: str, stamp: int) -> pd.DataFrame:
 
 
 def _labels(source: Source, examples_set: str) -> tuple[np.ndarray, int]:
-    return examples(source, examples_set, "")["label"].to_numpy(), len(class_facts(source, examples_set, ""))
+    return examples(source, examples_set)["label"].to_numpy(), len(class_facts(source, examples_set))
 
 
 SAME: dict[str, tuple[str, ...]] = {"experiment": EXPERIMENT, "protocol": ("schedule", "protocol"), "study": ()}

@@ -70,7 +70,7 @@ def known(frame: Frame) -> Known:
     try:
         spec = load.spec(frame.source, frame.experiment)
         name = examples_name(spec)
-        examples, facts = load.examples(frame.source, name, ""), load.class_facts(frame.source, name, "")
+        examples, facts = load.examples(frame.source, name), load.class_facts(frame.source, name)
         examples = examples.drop(columns=list(members.TAKEN), errors="ignore")
     except PruneScopeError as error:
         nothing("The examples of these runs cannot be read.", formats.plain(error))

@@ -6,7 +6,7 @@ from engine.catalog import Catalog
 from engine.datasets import DATASETS
 from engine.records import PruneScopeError
 from engine.schedules import TREATMENTS
-from engine.store import Study
+from engine.store import Study, examples_name
 from engine.techniques import TECHNIQUES
 from engine.unfairness import UNFAIRNESS
 from pages.shared import formats
@@ -82,14 +82,19 @@ def summary(catalog: Catalog) -> str:
 def split_table(catalog: Catalog, study: Study) -> pd.DataFrame:
     """The data sets of the study: classes, examples, what the split means."""
     rows = []
-    for dataset, split in sorted(set(zip(catalog.runs["dataset"], catalog.runs["split"], strict=True))):
+    first = catalog.runs.drop_duplicates(["dataset", "split", "protocol"]).astype(str)
+    sets = {
+        examples_name(study.record(run).spec): (dataset, split)
+        for run, dataset, split in zip(first["run"], first["dataset"], first["split"], strict=True)
+    }
+    for name, (dataset, split) in sorted(sets.items()):
         try:
-            facts = study.class_facts(str(dataset), str(split))
+            facts = study.class_facts(name)
             sizes = [formats.count(value) for value in (len(facts), facts["n_train"].sum(), facts["n_test"].sum())]
         except PruneScopeError:
             sizes = [formats.MISSING] * 3
         licence = DATASETS[dataset].licence if dataset in DATASETS else formats.MISSING
-        rows.append((formats.dataset(str(dataset)), str(split), *sizes, SPLITS.get(split, ""), licence))
+        rows.append((formats.dataset(dataset), split, *sizes, SPLITS.get(split, ""), licence))
     names = ["Data set", "Split", "Classes", "Training", "Test", "Who is tested", "Licence"]
     return _markdown(pd.DataFrame(rows, columns=names))
 

@@ -59,7 +59,7 @@ def known(frame: Frame) -> Known:
     try:
         spec = load.spec(frame.source, frame.experiment)
         name = examples_name(spec)
-        return Known(spec, name, load.examples(frame.source, name, ""), load.class_facts(frame.source, name, ""))
+        return Known(spec, name, load.examples(frame.source, name), load.class_facts(frame.source, name))
     except PruneScopeError as error:
         nothing("The examples of these runs cannot be read.", formats.plain(error))
 

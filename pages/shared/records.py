@@ -49,7 +49,7 @@ def class_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
 
 def group_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
     """Each group of few members at a point: grouping, group, n, dense, accuracy, low, high, change."""
-    examples = load.examples(frame.source, load.example_set(frame.source, frame.experiment), "")
+    examples = load.examples(frame.source, load.example_set(frame.source, frame.experiment))
     groupings = load.groupings(examples)
     parts = []
     for run in runs_of(frame, point)["run"].astype(str) if groupings else ():

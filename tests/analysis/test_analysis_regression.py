@@ -458,7 +458,7 @@ def test_population_has_each_runs_own_start_and_its_classes_facts(study: Study) 
     same = classes[(classes["run"] == row["run"]) & (classes["class"] == row["class"])].set_index("level")
     assert row["accuracy"] == same.loc[row["level"], "correct"] / same.loc[row["level"], "n"]
     assert row["accuracy0"] == same.loc[0, "correct"] / same.loc[0, "n"]
-    facts = study.class_facts(row["dataset"], row["split"]).set_index("class")
+    facts = study.class_facts(f"{row['dataset']}-{row['split']}").set_index("class")
     share = facts["n_train"] / facts["n_train"].sum()
     assert row["imbalance"] == pytest.approx(share[row["class"]] - 1 / len(facts))
     assert row["entropy"] == facts["entropy"][row["class"]]
@@ -509,7 +509,7 @@ def test_a_table_that_makes_no_sense_is_refused(study: Study, wrong: str) -> Non
     classes = study.classes()
     classes = pd.concat([classes, classes.iloc[:1]]) if wrong == "twice" else classes.assign(sparsity=95.0)
     with pytest.raises(PruneScopeError, match="stand twice" if wrong == "twice" else "A sparsity is 95"):
-        population(classes, lambda run: study.class_facts("qmnist", "writers"))
+        population(classes, lambda run: study.class_facts("qmnist-writers"))
 
 
 # -- the command ------------------------------------------------------------------------------------------------------

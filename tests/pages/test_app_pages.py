@@ -89,7 +89,7 @@ def test_filters_that_no_run_meets_say_so(open_page: OpenPage, study_root: Path,
 def planted_flags(study_root: Path, name: str = "planted") -> pd.DataFrame:
     """Red flags of a study with groups, every level of every run decoded."""
     study = Study(study_root / name)
-    table = study.examples("qmnist", "writers")
+    table = study.examples("qmnist-writers")
     counts = [group_counts(table, *study.prediction_matrix(run), ["series"]).assign(run=run) for run in study.runs()]
     return red_flags(study.levels(), study.classes(), pd.concat(counts, ignore_index=True))
 

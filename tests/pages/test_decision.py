@@ -115,7 +115,7 @@ def test_json_holds_classes_and_groups_with_sizes_and_intervals(studies: Path) -
     assert {row["name"]: row["accuracy"] for row in found["classes"]} == pytest.approx(
         {str(name): value for name, value in accuracy.items()}
     )
-    examples = study.examples("qmnist", "writers")
+    examples = study.examples("qmnist-writers")
     for row in found["groups"]:
         member = (examples[row["grouping"]] == row["group"]).to_numpy()
         said = [dict(zip(*study.prediction_matrix(run), strict=True))[level] for run in runs]

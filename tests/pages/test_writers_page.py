@@ -65,7 +65,7 @@ def planted(studies: Path, level: int = 6) -> pd.DataFrame:
     study = Study(studies / "planted")
     said = [study.prediction_matrix(run)[1] for run in study.runs()]
     before, after = (np.stack([matrix[at] for matrix in said]) for at in (0, level))
-    return member_accuracy(study.examples("qmnist", "writers"), before, after, "writer")
+    return member_accuracy(study.examples("qmnist-writers"), before, after, "writer")
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_without_images_the_page_names_the_command_and_shows_a_table(page: Any) 
 
 
 def test_with_images_the_wrong_digits_are_framed(page: Any, studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    labels = Study(studies / "planted").examples("qmnist", "writers")["label"].to_numpy()
+    labels = Study(studies / "planted").examples("qmnist-writers")["label"].to_numpy()
     images = np.random.default_rng(0).integers(0, 256, (len(labels), 1, 28, 28)).astype(np.uint8)
     side = ImageSet(images, labels, pd.DataFrame(index=range(len(labels))))
     monkeypatch.setattr(load, "test_images", lambda *_: side)
