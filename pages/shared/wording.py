@@ -6,6 +6,7 @@ import pandas as pd
 
 from engine.analysis.agreement import Agreement
 from engine.analysis.choice import BELOW_THRESHOLD, Choice, GiveUp
+from engine.records import CUT_NOTHING
 from pages.shared import formats
 
 
@@ -16,6 +17,8 @@ def point_name(point: pd.Series) -> str:
     way = formats.plain(formats.treatment(str(point["treatment"]))).lower()
     extra = "" if point["mitigation"] in ("none", "") else f" and mitigation {formats.plain(point['mitigation'])}"
     name = formats.plain(formats.technique(str(point["technique"])))
+    if point["technique"] in CUT_NOTHING:
+        return f"{name}{extra}, without cutting a weight"
     return f"{name} with {way}{extra} at {formats.sparsity(point['sparsity'])} sparsity"
 
 

@@ -47,3 +47,12 @@ def test_points_that_are_filtered_out_have_no_row(quantized: Path) -> None:
     sizes = pd.DataFrame([keys | {"bytes": 10, "bytes_zipped": 5}])
     points = pd.DataFrame([keys | {"technique": "y", "sparsity": 0.0, "accuracy": 1.0, "max_min": 0.0, "n_seeds": 1}])
     assert size_table(sizes, points, "max_min").empty
+
+
+def test_a_technique_that_cuts_nothing_says_so() -> None:
+    from pages.shared.wording import point_name
+
+    point = pd.Series(
+        {"technique": "int8_static", "treatment": "finetune", "mitigation": "none", "level": 1, "sparsity": 0}
+    )
+    assert point_name(point) == "Int8, static, without cutting a weight"
