@@ -105,7 +105,8 @@ def test_ctrl_c_ends_within_seconds_and_says_how_to_go_on(tmp_path: Path) -> Non
         "cpu",
     ]
     specs = load_preset(str(preset)).specs
-    with subprocess.Popen(command, cwd=TOP, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    heard = {"start_new_session": True, "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    with subprocess.Popen(command, cwd=TOP, stderr=subprocess.PIPE, text=True, **heard) as process:
         while not (process.poll() or sweep_status(specs, study).running):
             time.sleep(0.1)
         begun = time.monotonic()
