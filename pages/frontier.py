@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from engine.analysis.agreement import agreement
@@ -11,6 +10,7 @@ from engine.analysis.choice import choices_by_measure, choose
 from engine.unfairness import UNFAIRNESS
 from pages.shared import formats, load, records
 from pages.shared.charts import frontier as charts
+from pages.shared.charts.drawing import Drawing
 from pages.shared.decision import decision_html, decision_json
 from pages.shared.frame import open_page
 from pages.shared.show import show_chart
@@ -87,8 +87,8 @@ said.markdown(choice_sentence(points, choice, trust))
 if second is not None:
     said.markdown(stakeholder_sentence(points, choice, second))
 
-worst = records.worst_classes(frame)
-texts = charts.hover(points, measure, worst)
+every_text = load.hover_texts(frame.source, frame.experiment, measure)
+texts = [every_text[number] for number in points["point"].tolist()]
 scatter, classes = st.columns([2, 1], gap="medium")
 with scatter:
     figure = charts.frontier_chart(points, choice, texts, frame.dark, scale, second)
@@ -102,7 +102,7 @@ with scatter:
         "sparser and fairer.",
     )
 with classes:
-    table = records.class_table(frame, points.iloc[choice.chosen])
+    table = load.class_rows(frame.source, frame.experiment, int(points["point"].to_numpy()[choice.chosen]))
     class_figure = charts.class_chart(table, frame.dark)
     alt = "Accuracy of each class, dense and at the chosen point."
     show_chart(class_figure, "chosen-classes", alt, table, caption="The class that loses most is on top.")
@@ -134,7 +134,7 @@ with record:
     st.markdown("##### Decision record")
     st.write("The choice with its reasons, numbers and limits, to keep or to hand on.")
 
-    def figures() -> dict[str, go.Figure]:
+    def figures() -> dict[str, Drawing]:
         """The page's charts for a record, which is light always."""
         return {
             "Sparsity and unfairness": charts.frontier_chart(points, choice, texts, False, scale, second),

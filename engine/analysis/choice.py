@@ -68,7 +68,7 @@ def choose(points: pd.DataFrame, threshold: float, weight: float, measure: str =
     """The choice among operating points; ties go to the fairer, then the more accurate, then the first point."""
     if not 0 < weight < np.inf:
         raise ValueError(f"The weight is {weight}; it must be a number above 0.")
-    sparsity, accuracy, unfairness = _columns(points, measure)
+    columns = sparsity, accuracy, unfairness = _columns(points, measure)
     survivors = reaches(accuracy, threshold)
     frontier = np.zeros(len(points), bool)
     frontier[survivors] = pareto_front(sparsity[survivors], unfairness[survivors])
@@ -96,8 +96,8 @@ def choose(points: pd.DataFrame, threshold: float, weight: float, measure: str =
         chosen,
         twins=tuple(int(row) for row in np.flatnonzero(twin) if row != chosen),
         runner_up=runner_up,
-        against_runner_up=_give_up(points, measure, chosen, runner_up),
-        against_dense=_give_up(points, measure, chosen, _dense(points, chosen)),
+        against_runner_up=_give_up(columns, chosen, runner_up),
+        against_dense=_give_up(columns, chosen, _dense(points, chosen)),
     )
 
 
@@ -110,9 +110,18 @@ def choices_by_measure(
     """
     keys = [key for key in UNFAIRNESS if key in points] if measures is None else measures
     choices = [choose(points, threshold, weight, key) for key in keys]
-    rows = [(c.measure, c.chosen, c.runner_up, *_numbers(points, c), c.reason) for c in choices]
-    names = ["measure", "chosen", "runner_up", "sparsity", "accuracy", "unfairness", "reason"]
-    return pd.DataFrame(rows, columns=names).astype({"chosen": "Int64", "runner_up": "Int64"})
+    numbers = np.array([_numbers(points, c) for c in choices]).reshape(-1, 3)
+    return pd.DataFrame(
+        {
+            "measure": [c.measure for c in choices],
+            "chosen": pd.array([c.chosen for c in choices], "Int64"),
+            "runner_up": pd.array([c.runner_up for c in choices], "Int64"),
+            "sparsity": numbers[:, 0],
+            "accuracy": numbers[:, 1],
+            "unfairness": numbers[:, 2],
+            "reason": [c.reason for c in choices],
+        }
+    )
 
 
 def _numbers(points: pd.DataFrame, choice: Choice) -> tuple[float, float, float]:
@@ -128,10 +137,10 @@ def _columns(points: pd.DataFrame, measure: str) -> tuple[Floats, Floats, Floats
     return sparsity, accuracy, unfairness
 
 
-def _give_up(points: pd.DataFrame, measure: str, chosen: int | None, other: int | None) -> GiveUp | None:
+def _give_up(columns: tuple[Floats, Floats, Floats], chosen: int | None, other: int | None) -> GiveUp | None:
     if chosen is None or other is None:
         return None
-    sparsity, accuracy, unfairness = (column[chosen] - column[other] for column in _columns(points, measure))
+    sparsity, accuracy, unfairness = (column[chosen] - column[other] for column in columns)
     return GiveUp(float(sparsity), float(unfairness), float(accuracy))
 
 

@@ -3,11 +3,13 @@
 import html
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.basedatatypes import BaseFigure
 
 from engine.analysis.choice import Choice
 from pages.shared import formats
@@ -79,7 +81,7 @@ def decision_json(decision: Decision) -> str:
     return json.dumps(_plain(values), indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def decision_html(decision: Decision, figures: dict[str, go.Figure]) -> str:
+def decision_html(decision: Decision, figures: Mapping[str, BaseFigure]) -> str:
     """The record for people: one page that needs nothing else."""
     choice = decision.choice
     parts = [
@@ -98,7 +100,7 @@ def decision_html(decision: Decision, figures: dict[str, go.Figure]) -> str:
         _facts({name: _words(name, value, choice.measure) for name, value in decision.chosen.items()}),
     ]
     for number, (title, figure) in enumerate(figures.items()):
-        drawn = go.Figure(figure).update_layout(template="plotly_white")
+        drawn = go.Figure(figure.to_dict()).update_layout(template="plotly_white")
         parts += [f"<h2>{html.escape(title)}</h2>", drawn.to_html(ALONE, full_html=False, include_plotlyjs=number == 0)]
     parts += ["<h2>Class by class</h2>", _table(decision.classes, choice.measure), "<h2>Group by group</h2>"]
     missing = f"<p>There is no table of groups: {html.escape(decision.no_groups)}.</p>"

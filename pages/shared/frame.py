@@ -83,11 +83,7 @@ class Frame:
     @property
     def class_names(self) -> dict[int, str]:
         """Names of the classes by their numbers; empty where the study does not have them."""
-        try:
-            facts = load.class_facts(self.source, load.example_set(self.source, self.experiment))
-        except PruneScopeError:
-            return {}
-        return dict(zip(facts["class"].astype(int), facts["name"].astype(str), strict=True))
+        return load.class_names(self.source, self.experiment)
 
 
 def open_page(file: str) -> Frame:

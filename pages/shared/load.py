@@ -29,6 +29,7 @@ from engine.records import PruneScopeError, RunSpec
 from engine.store import Study, examples_name
 from engine.tables import from_parquet
 from engine.unfairness import unfairness_table
+from pages.shared.charts.frontier import hover
 
 if TYPE_CHECKING:  # statsmodels takes a second to load: only the regression's page does
     from engine.analysis.population import Population
@@ -171,6 +172,37 @@ def worst_classes(source: Source, experiment: Experiment) -> pd.DataFrame:
     means = class_means(source, experiment)
     worst = means["accuracy"].groupby(means["point"]).idxmin().dropna()
     return means.loc[worst, ["point", "class", "accuracy"]].reset_index(drop=True)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def class_rows(source: Source, experiment: Experiment, point: int) -> pd.DataFrame:
+    """Each class at an operating point, largest loss first: name, n, dense, accuracy, low, high, change."""
+    means = class_means(source, experiment)
+    rows = means[means["point"] == point].rename(columns={"dense_accuracy": "dense"})
+    names = class_names(source, experiment)
+    rows = rows.assign(
+        name=[names.get(int(number), str(number)) for number in rows["class"]], change=rows["accuracy"] - rows["dense"]
+    )
+    kept = ["name", "n", "dense", "accuracy", "low", "high", "change"]
+    return rows[kept].sort_values("change", ignore_index=True)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def hover_texts(source: Source, experiment: Experiment, measure: str) -> list[str]:
+    """What hover says of each operating point, by its number."""
+    names, worst = class_names(source, experiment), worst_classes(source, experiment)
+    worst = worst.assign(name=[names.get(int(number), str(number)) for number in worst["class"]])
+    return hover(operating(source, experiment), measure, worst)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def class_names(source: Source, experiment: Experiment) -> dict[int, str]:
+    """Names of the classes by their numbers; empty where the study does not have them."""
+    try:
+        facts = class_facts(source, example_set(source, experiment))
+    except PruneScopeError:
+        return {}
+    return dict(zip(facts["class"].astype(int), facts["name"].astype(str), strict=True))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -23,30 +23,6 @@ from pages.shared.frame import Frame
 from pages.shared.wording import choice_sentence, unmarked
 
 
-def worst_classes(frame: Frame) -> pd.DataFrame:
-    """The class with the lowest mean accuracy at each point: point, name, accuracy."""
-    worst, names = load.worst_classes(frame.source, frame.experiment), frame.class_names
-    return worst.assign(name=[names.get(int(number), str(number)) for number in worst["class"]])
-
-
-def class_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
-    """Each class at a point: name, n, dense, accuracy, low, high, change."""
-    curves = load.class_means(frame.source, frame.experiment)
-    rows = curves[curves["point"] == point["point"]]
-    names = frame.class_names
-    table = pd.DataFrame(
-        {
-            "name": [names.get(int(number), str(number)) for number in rows["class"]],
-            "n": rows["n"].to_numpy(),
-            "dense": rows["dense_accuracy"].to_numpy(),
-            "accuracy": rows["accuracy"].to_numpy(),
-            "low": rows["low"].to_numpy(),
-            "high": rows["high"].to_numpy(),
-        }
-    )
-    return table.assign(change=table["accuracy"] - table["dense"]).sort_values("change", ignore_index=True)
-
-
 def group_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
     """Each group of few members at a point: grouping, group, n, dense, accuracy, low, high, change."""
     examples = load.examples(frame.source, load.example_set(frame.source, frame.experiment))
@@ -81,45 +57,37 @@ def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, tru
     """The frontier, best value first: what a person compares."""
     at = np.flatnonzero(choice.frontier)
     at = _without_repeats(points, choice, at[np.lexsort((at != choice.chosen, -choice.values[at]))])
-    rows = points.iloc[at]
-    won = wins.set_index("position")
-    share = trust.table.set_index("position")["share"].reindex(at)
-    never = ~np.isin(at, trust.table["position"]) & (rows["n_seeds"] > 1).to_numpy()
-    share = share.mask(never, 0.0)
+    names = ("technique", "treatment", "mitigation", "level", "sparsity", "accuracy", "n_seeds", choice.measure)
+    rows = {name: points[name].to_numpy()[at] for name in names}
+    spans = zip(*(wins[name] for name in ("position", "low", "high")), strict=True)
+    stretch = {place: f"{formats.number(low)} to {formats.number(high)}" for place, low, high in spans}
+    drawn = dict(zip(trust.table["position"], trust.table["share"], strict=True))
+    never = np.where(rows["n_seeds"] > 1, 0.0, np.nan)
+    techniques, treatments = map(formats.technique, rows["technique"]), map(formats.treatment, rows["treatment"])
+    dense = rows["level"] == 0
     return pd.DataFrame(
         {
             "": ["★" if i == choice.chosen else "○" if i == choice.runner_up else "" for i in at],
-            "technique": [
-                formats.technique(str(t)) if level else "Dense"
-                for t, level in zip(rows["technique"], rows["level"], strict=True)
-            ],
-            "treatment": [
-                formats.treatment(str(t)) if level else formats.MISSING
-                for t, level in zip(rows["treatment"], rows["level"], strict=True)
-            ],
-            "mitigation": rows["mitigation"].astype(str).to_numpy(),
-            "level": rows["level"].to_numpy(),
+            "technique": ["Dense" if d else name for name, d in zip(techniques, dense, strict=True)],
+            "treatment": [formats.MISSING if d else name for name, d in zip(treatments, dense, strict=True)],
+            "mitigation": [str(name) for name in rows["mitigation"]],
+            "level": rows["level"],
             "sparsity": [formats.sparsity(value) for value in rows["sparsity"]],
-            "accuracy": rows["accuracy"].to_numpy() * 100,
+            "accuracy": rows["accuracy"] * 100,
             "unfairness": [formats.unfairness(value, choice.measure) for value in rows[choice.measure]],
             "value": choice.values[at],
-            "wins at weights": [_stretch(won, i) for i in at],
-            "resamples": share.to_numpy() * 100,
-            "seeds": rows["n_seeds"].to_numpy(),
+            "wins at weights": [stretch.get(i, "none") for i in at],
+            "resamples": [100 * drawn.get(i, share) for i, share in zip(at, never, strict=True)],
+            "seeds": rows["n_seeds"],
         }
     )
 
 
 def _without_repeats(points: pd.DataFrame, choice: Choice, at: np.ndarray) -> np.ndarray:
     """The places without the dense networks that equal an earlier one: techniques start from the same."""
-    rows = points.iloc[at][["level", "accuracy", choice.measure]]
-    return at[~(rows.duplicated() & (rows["level"] == 0)).to_numpy()]
-
-
-def _stretch(won: pd.DataFrame, position: int | np.integer[Any]) -> str:
-    if position not in won.index:
-        return "none"
-    return f"{formats.number(won.loc[position, 'low'])} to {formats.number(won.loc[position, 'high'])}"
+    level, accuracy, gap = (points[name].to_numpy()[at] for name in ("level", "accuracy", choice.measure))
+    first = {(accuracy[i], gap[i]): i for i in range(len(at) - 1, -1, -1) if level[i] == 0}
+    return at[[level[i] > 0 or first[accuracy[i], gap[i]] == i for i in range(len(at))]]
 
 
 def frontier_columns(measure: str) -> dict[str, Any]:
@@ -140,13 +108,13 @@ def frontier_columns(measure: str) -> dict[str, Any]:
 
 def measures_table(points: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
     """The choice under each measure, in words."""
-    rows, named = [], points[["technique", "treatment", "level"]]
+    rows, named = [], [points[name].to_numpy() for name in ("technique", "treatment", "level")]
     for row in choices.itertuples():
         if row.chosen is pd.NA:
             rows.append((formats.measure(row.measure), formats.MISSING, formats.MISSING, formats.MISSING, row.reason))
             continue
-        point = named.iloc[row.chosen]
-        name = "Dense" if point["level"] == 0 else f"{formats.technique(str(point['technique']))}, {point['treatment']}"
+        technique, treatment, level = (column[row.chosen] for column in named)
+        name = "Dense" if level == 0 else f"{formats.technique(str(technique))}, {treatment}"
         gap = formats.unfairness(row.unfairness, row.measure)
         rows.append(
             (formats.measure(row.measure), name, formats.sparsity(row.sparsity), formats.percent(row.accuracy), gap)
@@ -187,7 +155,7 @@ def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreemen
         chosen=_facts(point, choice.measure),
         runner_up=None if choice.runner_up is None else _facts(points.iloc[choice.runner_up], choice.measure),
         rivals=lost[keep].astype(dict.fromkeys(keep[:3], str)),
-        classes=class_table(frame, point),
+        classes=load.class_rows(frame.source, frame.experiment, int(point["point"])),
         groups=groups,
         no_groups=no_groups,
         runs=[

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
+from plotly.basedatatypes import BaseFigure
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import ALONE
 from pages.shared.formats import csv_bytes
 
@@ -25,7 +26,7 @@ def beside(key: str, widths: Sequence[float]) -> Sequence[DeltaGenerator]:
 
 
 def show_chart(
-    figure: go.Figure,
+    figure: BaseFigure,
     key: str,
     alt: str,
     table: pd.DataFrame | Callable[[], pd.DataFrame],
@@ -68,9 +69,10 @@ def show_chart(
     return event if selects else None
 
 
-def _buttons(figure: go.Figure, selects: bool) -> list[str]:
+def _buttons(figure: BaseFigure, selects: bool) -> list[str]:
     """The buttons that do something in this figure; one to reset, of the plane or of the camera."""
-    deep = any(trace.type.endswith("3d") for trace in figure.data)
+    types = figure.types if isinstance(figure, Drawing) else {trace.type for trace in figure.data}
+    deep = any(name.endswith("3d") for name in types)
     idle = {"zoom2d", "select2d", "resetScale2d"} if deep else {"resetCameraDefault3d"}
     return [name for name in BUTTONS if name not in idle and (selects or name != "select2d")]
 

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from engine.analysis.choice import Choice
 from pages.shared import formats
+from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import along, faded, ink, look, marker, sparsity_look, technique_colour
 
 WEIGHTS = (0.01, 1000.0)
@@ -56,7 +57,7 @@ def _series(technique: str, treatment: str, mitigation: str) -> str:
 
 def frontier_chart(
     points: pd.DataFrame, choice: Choice, texts: Sequence[str], dark: bool, scale: str, second: Choice | None = None
-) -> go.Figure:
+) -> Drawing:
     """Sparsity against unfairness: survivors, the frontier, the choice, its runner-up, and equal value through it."""
     x = along(points["sparsity"].to_numpy(float), scale)
     y = points[choice.measure].to_numpy(float)
@@ -79,7 +80,7 @@ def frontier_chart(
     axis = {"title": f"unfairness: {formats.measure(choice.measure)}", "tickformat": ".1%" if in_points else ""}
     layout = look(520, xaxis=sparsity_look(scale), yaxis=axis)
     layout["legend"]["font"] = {"size": 11}
-    return go.Figure([{"type": "scatter", **trace} for trace in traces], layout)
+    return Drawing([{"type": "scatter", **trace} for trace in traces], layout)
 
 
 def _survivor_traces(
@@ -89,12 +90,12 @@ def _survivor_traces(
 
     Mitigated ones are outlined.
     """
-    known = choice.survivors & ~np.isnan(y)
-    series = ["technique", "treatment", "mitigation"]
-    keys = points[series].astype(str)[known]
+    names = list(zip(*(points[name].tolist() for name in ("technique", "treatment", "mitigation")), strict=True))
+    members: dict[tuple[str, str, str], list[int]] = {}
+    for i in np.flatnonzero(choice.survivors & ~np.isnan(y)).tolist():
+        members.setdefault(names[i], []).append(i)
     traces = []
-    for (technique, treatment, mitigation), rows in keys.groupby(series, sort=False):
-        at = rows.index.to_numpy()
+    for (technique, treatment, mitigation), at in members.items():
         dots = {
             "color": technique_colour(technique),
             "symbol": marker(treatment),
@@ -120,7 +121,7 @@ def _indifference_trace(points: pd.DataFrame, choice: Choice, dark: bool, scale:
     return {"mode": "lines", "name": "Equal value", **drawn, **SILENT}
 
 
-def class_chart(table: pd.DataFrame, dark: bool) -> go.Figure:
+def class_chart(table: pd.DataFrame, dark: bool) -> Drawing:
     """Each class's accuracy, dense and chosen, the largest loss on top; columns name, dense, accuracy, n."""
     rows = table.assign(change=table["accuracy"] - table["dense"]).sort_values("change", ascending=False)
     names = [formats.chart_text(name) for name in rows["name"]]
@@ -138,20 +139,23 @@ def class_chart(table: pd.DataFrame, dark: bool) -> go.Figure:
     hollow = {"symbol": "circle-open", "size": 9, "color": ink(dark)}
     traces = [
         {"type": "scatter", "mode": "lines", "showlegend": False, **between, **SILENT},
-        {"x": rows["dense"], "name": "Dense", "marker": hollow, **shared},
-        {"x": rows["accuracy"], "name": "Chosen", "marker": {"size": 10, "color": "#D55E00"}, **shared},
+        {"x": rows["dense"].to_numpy(), "name": "Dense", "marker": hollow, **shared},
+        {"x": rows["accuracy"].to_numpy(), "name": "Chosen", "marker": {"size": 10, "color": "#D55E00"}, **shared},
     ]
     height = max(420, min(520, 120 + 36 * len(names)))
     axes = {"xaxis": {"title": "class accuracy", "tickformat": ".0%"}, "yaxis": {"type": "category"}}
-    return go.Figure(traces, look(height) | axes)
+    return Drawing(traces, look(height) | axes)
 
 
-def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[float], dark: bool) -> go.Figure:
+def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[float], dark: bool) -> Drawing:
     """The weight axis with the stretch on which each point wins, and where the stakeholders stand."""
     low, high = wins["low"].clip(lower=WEIGHTS[0]).to_numpy(float), wins["high"].clip(upper=WEIGHTS[1]).to_numpy(float)
     wide = high > low
-    told = points[["technique", "treatment", "mitigation", "level", "sparsity"]]
-    won, length = told.iloc[wins["position"].to_numpy()[wide]].to_dict("records"), np.log10(high / low)[wide]
+    at = wins["position"].to_numpy()[wide]
+    told = {n: points[n].to_numpy()[at] for n in ("technique", "treatment", "mitigation", "level", "sparsity")}
+    won = [dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True)]
+    length = np.log10(high / low)[wide]
+    stretches = zip(wins["low"].to_numpy()[wide], wins["high"].to_numpy()[wide], strict=True)
     names = ["dense" if point["level"] == 0 else formats.sparsity(point["sparsity"]) for point in won]
     bars = {
         "x": length,
@@ -164,8 +168,8 @@ def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[flo
         "text": [name if length > 0.35 else "" for name, length in zip(names, length, strict=True)],
         "hovertext": [
             f"<b>{point_label(point)}</b><br>level {point['level']}, {formats.sparsity(point['sparsity'])}"
-            f"<br>wins from weight {formats.number(row.low)} to {formats.number(row.high)}"
-            for point, row in zip(won, wins[wide].itertuples(), strict=True)
+            f"<br>wins from weight {formats.number(first)} to {formats.number(last)}"
+            for point, (first, last) in zip(won, stretches, strict=True)
         ],
     }
     bars |= {"orientation": "h", "textposition": "inside", "insidetextanchor": "middle", "showlegend": False}
@@ -188,7 +192,7 @@ def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[flo
         xaxis=axis,
         yaxis={"visible": False},
     )
-    return go.Figure([{"type": "bar", "hovertemplate": "%{hovertext}<extra></extra>", **bars}], layout)
+    return Drawing([{"type": "bar", "hovertemplate": "%{hovertext}<extra></extra>", **bars}], layout)
 
 
 def space_chart(points: pd.DataFrame, choice: Choice, texts: Sequence[str], dark: bool) -> go.Figure:
