@@ -28,7 +28,7 @@ said = st.container()
 lowest, highest = (float(np.floor(100 * points["accuracy"].min())), float(np.ceil(100 * points["accuracy"].max())))
 dense = points.loc[points["level"] == 0, "accuracy"].mean()
 usual = round(100 * (dense if dense == dense else points["accuracy"].max()) - 1, 1)
-left, middle, right = st.columns([3, 3, 2], gap="large")
+left, middle, right = st.columns([3, 3, 2.5], gap="medium")
 threshold = left.slider(
     "Accuracy at least",
     min(lowest, highest - 1),
@@ -58,8 +58,8 @@ measure = labels[
         help="\n\n".join(f"**{row.label}**: {row.help}" for row in UNFAIRNESS.values()),
     )
 ]
-options = st.columns([3, 3, 2], gap="large")
-scale = options[0].segmented_control(
+options = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
+scale = options.segmented_control(
     "Sparsity axis",
     ["linear", "kept"],
     default="linear",
@@ -68,9 +68,12 @@ scale = options[0].segmented_control(
     key="axis",
     bind="query-params",
 )
-two = options[2].toggle("Second stakeholder", key="two", bind="query-params", help="Compare with another weight.")
+place = options.container(width=320)
+two = options.toggle(
+    "Second stakeholder", key="two", bind="query-params", help="Compare with another weight.", width="content"
+)
 second_weight = (
-    options[1].select_slider("The second stakeholder's weight", WEIGHTS, "100", key="weight2", bind="query-params")
+    place.select_slider("The second stakeholder's weight", WEIGHTS, "100", key="weight2", bind="query-params")
     if two
     else None
 )
@@ -142,22 +145,20 @@ with record:
         }
 
     name, address = f"decision-{frame.name}", records.link(frame, choice)
-    html_side, json_side = st.columns(2)
-    html_side.download_button(
+    files = st.container(horizontal=True)
+    files.download_button(
         "HTML, for people",
         lambda: decision_html(records.decision(frame, points, choice, trust, address), figures()),
         f"{name}.html",
         "text/html",
         key="record-html",
-        width="stretch",
     )
-    json_side.download_button(
+    files.download_button(
         "JSON, for machines",
         lambda: decision_json(records.decision(frame, points, choice, trust, address)),
         f"{name}.json",
         "application/json",
         key="record-json",
-        width="stretch",
     )
 
 sizes = load.sizes(frame.source, frame.experiment)

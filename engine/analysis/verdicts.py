@@ -105,7 +105,7 @@ def at_ratios(alphas: pd.DataFrame) -> pd.DataFrame:
     levels = pruned.groupby(["series", "level"], observed=True)["sparsity"].mean().reset_index()
     levels["own"] = 1 / (1 - levels["sparsity"])
     levels = levels.drop_duplicates(["series", "own"]).sort_values("own", kind="stable")
-    levels["cluster"] = _clusters(levels["own"].to_numpy(), _tolerance(levels))
+    levels["cluster"] = _clusters(levels["own"].to_numpy(), levels["series"].tolist())
     levels["ratio"] = levels.groupby("cluster")["own"].transform("median")
     models = pruned.merge(levels[["series", "level", "ratio"]], on=["series", "level"])
     return models.drop_duplicates(["series", "seed", "ratio"], ignore_index=True)
@@ -164,17 +164,13 @@ def _range(series: str, found: Sequence[Cell]) -> HelpfulRange:
     return HelpfulRange(series, tuple(found[i] for i in best), found[after] if after < len(found) else None)
 
 
-def _tolerance(levels: pd.DataFrame) -> float:
-    """SAME_RATIO, or half of the smallest step within a series if that is less: a series' own ratios stay apart."""
-    steps = levels.groupby("series", observed=True)["own"].pct_change()
-    return float(np.fmin(SAME_RATIO, steps.min() / 2))
-
-
-def _clusters(ascending: NDArray[np.float64], tolerance: float) -> NDArray[np.intp]:
-    """Number of the cluster of each ratio; a cluster spans at most the tolerance from its first."""
+def _clusters(ascending: NDArray[np.float64], series: Sequence[object]) -> NDArray[np.intp]:
+    """Number of the cluster of each ratio: it spans at most SAME_RATIO from its first, and no series is in it twice."""
     numbers, first, number = np.empty(len(ascending), np.intp), -np.inf, -1
-    for place, ratio in enumerate(ascending):
-        if ratio > first * (1 + tolerance) or place == 0:
-            first, number = ratio, number + 1
+    there: set[object] = set()
+    for place, (ratio, owner) in enumerate(zip(ascending, series, strict=True)):
+        if ratio > first * (1 + SAME_RATIO) or place == 0 or owner in there:
+            first, number, there = ratio, number + 1, set()
+        there.add(owner)
         numbers[place] = number
     return numbers

@@ -49,10 +49,13 @@ def _hover_lines(row: Mapping[Any, Any], measure: str, worst: tuple[str, float] 
     return [*lines, f"{row['n_seeds']} seed{'s' if several else ''}"]
 
 
-def _series(technique: str, treatment: str, mitigation: str) -> str:
+def _coloured(technique: str, mitigation: str) -> str:
     extra = "" if mitigation in ("none", "") else f", mitigated ({formats.chart_text(mitigation)})"
-    way = formats.chart_text(formats.treatment(treatment))
-    return f"{formats.chart_text(formats.technique(technique))}, {way}{extra}"
+    return f"{formats.chart_text(formats.technique(technique))}{extra}"
+
+
+def _series(technique: str, treatment: str, mitigation: str) -> str:
+    return f"{_coloured(technique, mitigation)}, {formats.chart_text(formats.treatment(treatment))}"
 
 
 def frontier_chart(
@@ -88,13 +91,13 @@ def _survivor_traces(
 ) -> list[dict[str, Any]]:
     """The points that reach the threshold, one trace for each technique, treatment and mitigation.
 
-    Mitigated ones are outlined.
+    Mitigated ones are outlined. The legend names techniques by colour and treatments by shape, to stay short.
     """
     names = list(zip(*(points[name].tolist() for name in ("technique", "treatment", "mitigation")), strict=True))
     members: dict[tuple[str, str, str], list[int]] = {}
     for i in np.flatnonzero(choice.survivors & ~np.isnan(y)).tolist():
         members.setdefault(names[i], []).append(i)
-    traces = []
+    traces: list[dict[str, Any]] = []
     for (technique, treatment, mitigation), at in members.items():
         dots = {
             "color": technique_colour(technique),
@@ -104,8 +107,14 @@ def _survivor_traces(
             "line": {"width": 0 if mitigation in ("none", "") else 2, "color": ink(dark)},
         }
         shown = {"x": x[at], "y": y[at], "text": [texts[i] for i in at], "marker": dots}
-        name = _series(technique, treatment, mitigation)
-        traces.append({"mode": "markers", "name": name, "hovertemplate": HOVER, **shown})
+        name = _coloured(technique, mitigation)
+        legend = {"legendgroup": name, "showlegend": name not in {trace["name"] for trace in traces}}
+        traces.append({"mode": "markers", "name": name, "hovertemplate": HOVER, **shown, **legend})
+    ways = dict.fromkeys(treatment for _, treatment, _ in members)
+    for way in ways if len(ways) > 1 else ():
+        shape = {"symbol": marker(way), "size": 8, "color": faded(ink(dark), 0.6)}
+        name = formats.chart_text(formats.treatment(way))
+        traces.append({"mode": "markers", "name": name, "x": [None], "y": [None], "marker": shape, **SILENT})
     return traces
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 SHARP = 2
-WIDTH, SIDE, LINE, LABEL = 232, 84, 22, 40
+WIDTH, SIDE, LINE, LABEL = 209, 84, 22, 40
 """Card, image, height of a class and room for its name, in pixels of the page; drawn at twice that."""
 
 MOST = 4
