@@ -13,8 +13,8 @@ from engine.store import Study
 from engine.sweep import run_sweep
 from engine.worker import Place, Result
 
-SPEC = checked(RunSpec("digits", "lenet", "global_unstructured", levels=8, epochs=8))
-N_RUNS = 6
+SPEC = checked(RunSpec("digits", "lenet", "global_unstructured", levels=3, epochs=24))
+N_RUNS = 4
 
 
 def run() -> float:
