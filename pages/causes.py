@@ -4,7 +4,7 @@ import streamlit as st
 
 from engine.analysis.causes import RELATIONS, bound_facts, cause_curves, correlation, skipped_groups
 from engine.records import PruneScopeError
-from pages.shared import causes, formats, load
+from pages.shared import causes, formats, load_extras
 from pages.shared.charts import causes as charts
 from pages.shared.comparison import VARIANT, variant_labels
 from pages.shared.frame import open_page
@@ -13,7 +13,7 @@ from pages.shared.show import answer, beside, show_chart
 
 frame = open_page("pages/causes.py")
 try:
-    groups = load.diagnosed(frame.source, frame.experiment)
+    groups = load_extras.diagnosed(frame.source, frame.experiment)
 except PruneScopeError as error:
     nothing("The diagnostics cannot be read.", formats.plain(error))
 groups = groups if groups.empty else frame.keep(groups)

@@ -7,7 +7,7 @@ from engine.analysis.distortion import BASES
 from engine.analysis.paper_findings import findings
 from engine.analysis.ttests import between_ratios, between_series
 from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
-from pages.shared import comparison, distortion, formats, load
+from pages.shared import comparison, distortion, formats, load_models
 from pages.shared import distortion_tables as tables
 from pages.shared.charts import distortion as charts
 from pages.shared.charts.balances import balance_matrix
@@ -26,7 +26,7 @@ controls = st.container(horizontal=True, vertical_alignment="bottom", gap="mediu
 possible = {
     label: by
     for label, by in COMPARE.items()
-    if by == "technique" or len(load.counterparts(frame.source, frame.experiment, by)) > 1
+    if by == "technique" or len(load_models.counterparts(frame.source, frame.experiment, by)) > 1
 }
 by = possible[
     controls.segmented_control(
@@ -81,7 +81,7 @@ near = scale == "near"
 
 # -- what follows -----------------------------------------------------------------------------------------------------
 by_name = {one.label: one for one in series}
-models = at_ratios(comparison.table_of(series, lambda experiment: load.alphas(frame.source, experiment, base)))
+models = at_ratios(comparison.table_of(series, lambda experiment: load_models.alphas(frame.source, experiment, base)))
 if models["alpha"].isna().all():
     why = next(iter(models["reason"]), "no level is pruned")
     said.info(f"**Nothing to compare with dense.** {why[0].upper()}{why[1:]}.", icon=":material/info:")
@@ -143,7 +143,7 @@ with right:
         caption="Shaded: accuracy at dense level or better and alpha at most 1, by means over seeds. Part of a gain "
         "may be the training after the cut.",
     )
-chance = comparison.table_of(series, lambda experiment: load.gap_chance(frame.source, experiment))
+chance = comparison.table_of(series, lambda experiment: load_models.gap_chance(frame.source, experiment))
 for caution in [
     *distortion.cautions(shown_cells, shown, chance),
     *comparison.other_protocols(series, frame.experiment),
@@ -177,7 +177,7 @@ st.markdown(
 )
 panels = dict(list(looks.items())[:MOST_PANELS])
 points = comparison.table_of(
-    [by_name[name] for name in panels], lambda experiment: load.balances(frame.source, experiment, base)
+    [by_name[name] for name in panels], lambda experiment: load_models.balances(frame.source, experiment, base)
 ).merge(shown[["series", "run", "level", "ratio"]], on=["series", "run", "level"])
 points["text"] = tables.point_texts(points, by_name, frame.source)
 slopes = pooled_slopes(points, ["series", "ratio"])

@@ -8,7 +8,7 @@ from engine.analysis.agreement import agreement
 from engine.analysis.changeover import change_over_weights
 from engine.analysis.choice import choices_by_measure, choose
 from engine.unfairness import UNFAIRNESS
-from pages.shared import formats, load, records
+from pages.shared import formats, load, load_extras, records
 from pages.shared.charts import frontier as charts
 from pages.shared.charts.drawing import Drawing
 from pages.shared.decision import decision_html, decision_json
@@ -161,7 +161,7 @@ with record:
         key="record-json",
     )
 
-sizes = load.sizes(frame.source, frame.experiment)
+sizes = load_extras.sizes(frame.source, frame.experiment)
 if len(sizes) and len(small := size_table(sizes, points, measure)):
     st.markdown(
         "##### Size on disk",

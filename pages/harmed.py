@@ -4,7 +4,7 @@ import streamlit as st
 
 from engine.analysis.exemplars import PERCENTILES, divergence, exemplar_accuracy, held_out_accuracy, percentile_cut
 from engine.analysis.representation import representation
-from pages.shared import formats, load, members
+from pages.shared import formats, load, load_predictions, members
 from pages.shared.charts import harmed as charts
 from pages.shared.frame import open_page
 from pages.shared.harm import (
@@ -66,7 +66,7 @@ with left:
     )
 with right:
     st.markdown("##### At every sparsity")
-    curves = load.exemplar_levels(frame.source, networks.runs, what_is_known.name)
+    curves = load_predictions.exemplar_levels(frame.source, networks.runs, what_is_known.name)
     curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
     show_chart(
         charts.sparsity_chart(curves, str(scale), networks.level, 99.0),

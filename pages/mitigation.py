@@ -6,7 +6,7 @@ from engine.analysis.arms import NONE, against_none, arm_curves, price
 from engine.analysis.seeds import over_seeds
 from engine.mitigation import CONSTRAINTS, MITIGATIONS
 from engine.records import PruneScopeError
-from pages.shared import arms, formats, load
+from pages.shared import arms, formats, load, load_extras
 from pages.shared.charts import mitigation as charts
 from pages.shared.comparison import variant_labels
 from pages.shared.frame import open_page
@@ -15,8 +15,8 @@ from pages.shared.show import answer, show_chart
 
 frame = open_page("pages/mitigation.py")
 try:
-    outcomes = frame.keep(load.arms(frame.source, frame.experiment))
-    lessons = load.lessons(frame.source, frame.experiment)
+    outcomes = frame.keep(load_extras.arms(frame.source, frame.experiment))
+    lessons = load_extras.lessons(frame.source, frame.experiment)
 except PruneScopeError as error:
     nothing("The runs cannot be read.", formats.plain(error))
 if set(outcomes["mitigation"].astype(str)) <= {NONE, ""}:

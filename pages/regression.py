@@ -6,7 +6,7 @@ from engine.analysis.fits import ERRORS
 from engine.analysis.regression import LINKS
 from engine.analysis.terms import PAPER, PLAIN, TERMS
 from engine.records import PruneScopeError
-from pages.shared import formats, load, regression
+from pages.shared import formats, load, load_models, regression
 from pages.shared.charts import regression as charts
 from pages.shared.frame import open_page
 from pages.shared.show import answer, beside, show_chart
@@ -79,7 +79,7 @@ rows = load.levels(frame.source, frame.experiment)
 there = {*map(str, rows["technique"].cat.categories), *map(str, rows["treatment"].cat.categories)}
 off = tuple(sorted(there - {*frame.techniques, *frame.treatments}))
 try:
-    found = load.fitted(frame.source, (frame.experiment, scope, off), terms, link, errors)
+    found = load_models.fitted(frame.source, (frame.experiment, scope, off), terms, link, errors)
 except PruneScopeError as error:
     said.info(f"**Nothing can be fitted.** {formats.plain(error)}", icon=":material/info:")
     st.stop()

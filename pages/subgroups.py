@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import formats, load
+from pages.shared import formats, load, load_predictions
 from pages.shared.charts import subgroups as charts
 from pages.shared.frame import open_page
 from pages.shared.parts import MOST_GROUPS, answer_sentence, choose_rates, shown_table, table_columns
@@ -46,7 +46,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     )
 
 # -- what follows -----------------------------------------------------------------------------------------------------
-curves = load.subgroup_levels(frame.source, networks.runs, what.name, asked.columns, asked.positive)
+curves = load_predictions.subgroup_levels(frame.source, networks.runs, what.name, asked.columns, asked.positive)
 curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
 table = curves[curves["level"] == networks.level]
 with said:

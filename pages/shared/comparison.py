@@ -7,7 +7,7 @@ from typing import Literal
 import pandas as pd
 
 from engine.techniques import TECHNIQUES
-from pages.shared import formats, load
+from pages.shared import formats, load, load_models
 from pages.shared.charts.style import GROUPS, marker, technique_colour
 from pages.shared.frame import Frame
 from pages.shared.load import Experiment, Source
@@ -71,7 +71,7 @@ def technique_series(frame: Frame) -> list[Series]:
 def experiment_series(frame: Frame, by: By, way: str) -> list[Series]:
     """The variant of this name on every network (same data) or data set of the study that has runs of it."""
     variant = variant_labels(variants(frame))[way]
-    found = [e for e in load.counterparts(frame.source, frame.experiment, by) if _has(frame.source, e, variant)]
+    found = [e for e in load_models.counterparts(frame.source, frame.experiment, by) if _has(frame.source, e, variant)]
     same_network = len({e.network for e in found}) == 1
     series = []
     for place, other in enumerate(sorted(found, key=lambda e: _label(e, by, same_network))):

@@ -10,7 +10,7 @@ from engine.analysis.exemplars import Cut, Divergence, ranking, turned, votes
 from engine.datasets import DATASETS, Request, data_root
 from engine.marks import MARKS, marks_stamp, write_mark
 from engine.records import PruneScopeError, RunSpec
-from pages.shared import formats, load, members
+from pages.shared import formats, load, load_predictions, members
 from pages.shared.charts.votes import WIDTH, vote_card
 from pages.shared.formats import csv_bytes
 from pages.shared.frame import Frame
@@ -124,7 +124,7 @@ def _choose_mark(frame: Frame, what: Exemplars) -> np.ndarray:
 
 def current_marks(frame: Frame, known: Known) -> pd.DataFrame:
     """The marks on these examples as they are now."""
-    return load.marks(frame.source, known.name, marks_stamp(frame.source.study, known.name))
+    return load_predictions.marks(frame.source, known.name, marks_stamp(frame.source.study, known.name))
 
 
 def show_gallery(frame: Frame, what: Exemplars, order: np.ndarray) -> None:

@@ -1,39 +1,32 @@
-"""What pages read, kept between reruns: the only caches. What comes out is shared by all sessions: never change it."""
+"""What pages read, kept between reruns: here and in `load_*` are the only caches.
+
+What comes out is shared by all sessions: never change it.
+"""
 
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from engine import catalog
-from engine.analysis import balances as class_balances
-from engine.analysis import exemplars, subgroups
 from engine.analysis.agreement import SeedMeans, seed_means
-from engine.analysis.arms import arm_outcomes, groups_of_classes
 from engine.analysis.curves import class_curves, total_curves, unfairness_curves
-from engine.analysis.distortion import alphas as model_alphas
 from engine.analysis.frontier import operating_points, seed_points
 from engine.analysis.groups import group_counts
 from engine.analysis.identity import MODEL
 from engine.analysis.overview import red_flags
 from engine.catalog import Catalog
 from engine.datasets import ImageSet, Request, load_dataset
-from engine.marks import read_marks
 from engine.outcomes import decode
 from engine.records import PruneScopeError, RunSpec
 from engine.store import Study, examples_name
 from engine.tables import from_parquet
 from engine.unfairness import unfairness_table
 from pages.shared.charts.frontier import hover
-
-if TYPE_CHECKING:  # statsmodels takes a second to load: only the regression's page does
-    from engine.analysis.population import Population
-    from engine.analysis.regression_record import Regression
 
 TOP = Path(__file__).resolve().parents[2]
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
@@ -309,144 +302,3 @@ def _of(table: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
     for name in ("run", *MODEL):
         rows[name] = rows[name].cat.remove_unused_categories()
     return rows
-
-
-def counterparts(source: Source, experiment: Experiment, by: str) -> list[Experiment]:
-    """The experiments to hold beside this one: for each network on the same data, or each data set, the one that is
-    most like it; only those of the same schedule. `by` is "network" or "dataset"."""
-    found = [e for e in experiments(source) if e.schedule == experiment.schedule]
-    if by == "network":
-        found = [e for e in found if (e.dataset, e.split) == (experiment.dataset, experiment.split)]
-    nearest: dict[tuple[str, ...], Experiment] = {}
-    for other in sorted(found, key=lambda e: (e.network != experiment.network, e.protocol != experiment.protocol)):
-        key = (other.network,) if by == "network" else (other.dataset, other.split)
-        nearest.setdefault(key, other)
-    return list(nearest.values())
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def alphas(source: Source, experiment: Experiment, base: str) -> pd.DataFrame:
-    """How far pruning stretched the gaps of each model of an experiment, in one base measure."""
-    return model_alphas(classes(source, experiment), base)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def balances(source: Source, experiment: Experiment, base: str) -> pd.DataFrame:
-    """The balance of each class of each pruned model of an experiment, before and after."""
-    return class_balances.balances(classes(source, experiment), base)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def gap_chance(source: Source, experiment: Experiment) -> pd.DataFrame:
-    """How likely the gaps of each dense network of an experiment are chance."""
-    return class_balances.gap_chance(classes(source, experiment))
-
-
-@st.cache_resource(max_entries=16, show_spinner="Comparing the networks …")
-def population(source: Source, runs: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Levels that all these runs have, and what they say there: (n_runs, n_levels, n_examples)."""
-    found = [predictions(source, run) for run in runs]
-    common = sorted(set.intersection(*(set(map(int, levels)) for levels, _ in found)))
-    parts = [said[np.searchsorted(levels, common)] for levels, said in found]
-    return np.array(common), np.stack(parts)
-
-
-@st.cache_resource(max_entries=64, show_spinner="Looking for harmed examples …")
-def exemplar_levels(source: Source, runs: tuple[str, ...], examples_set: str) -> pd.DataFrame:
-    """Accuracy on the exemplars of every pruned level: `exemplar_accuracy` with the column `level`."""
-    labels, n_classes = _labels(source, examples_set)
-    levels, said = population(source, runs)
-    parts = []
-    for place in np.flatnonzero(levels > 0) if 0 in levels else ():
-        dense, compressed = said[:, 0], said[:, place]
-        found = exemplars.divergence(dense, compressed, n_classes)
-        parts.append(exemplars.exemplar_accuracy(labels, dense, compressed, found).assign(level=levels[place]))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*exemplars.ACCURACY, "level"])
-
-
-@st.cache_resource(max_entries=64, show_spinner="Counting errors by group …")
-def subgroup_levels(
-    source: Source, runs: tuple[str, ...], examples_set: str, columns: tuple[str, ...], positive: int | None
-) -> pd.DataFrame:
-    """Rates of groups and intersections at every pruned level: `subgroup_table` with the column `level`."""
-    table = examples(source, examples_set)
-    levels, said = population(source, runs)
-    parts = [
-        subgroups.subgroup_table(table, said[:, 0], said[:, place], columns, positive).assign(level=levels[place])
-        for place in (np.flatnonzero(levels > 0) if 0 in levels else ())
-    ]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*subgroups.COLUMNS, "level"])
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def marks(source: Source, examples_set: str, stamp: int) -> pd.DataFrame:
-    """What people marked, as it is at `marks_stamp`."""
-    return read_marks(source.study, examples_set)
-
-
-def _labels(source: Source, examples_set: str) -> tuple[np.ndarray, int]:
-    return examples(source, examples_set)["label"].to_numpy(), len(class_facts(source, examples_set))
-
-
-SAME: dict[str, tuple[str, ...]] = {"experiment": EXPERIMENT, "protocol": ("schedule", "protocol"), "study": ()}
-"""What the runs of a regression have in common with the experiment, by scope."""
-
-
-@st.cache_resource(max_entries=4, show_spinner="Gathering the population …")
-def people(source: Source, experiment: Experiment, scope: str, without: tuple[str, ...]) -> "Population":
-    """The rows of a regression: the runs of the experiment, of its protocol on all data and networks, or of the study.
-
-    `scope` is a key of SAME; `without` names techniques and treatments that are switched off.
-    """
-    from engine.analysis.population import population as gathered
-
-    rows, study = load_catalog(source).classes, source.study
-    keep = ~(rows["technique"].isin(without) | rows["treatment"].isin(without)).to_numpy()
-    for name in SAME[scope]:
-        keep &= (rows[name] == getattr(experiment, name)).to_numpy()
-    return gathered(rows[keep], lambda run: study.class_facts(examples_name(study.record(run).spec)))
-
-
-@st.cache_resource(max_entries=32, show_spinner="Fitting …")
-def fitted(
-    source: Source, taken: tuple[Experiment, str, tuple[str, ...]], terms: tuple[str, ...], link: str, errors: str
-) -> "Regression":
-    """A regression over the rows that `people` gives for `taken`."""
-    from engine.analysis.regression import regression
-
-    return regression(people(source, *taken), terms, link, errors)
-
-
-@st.cache_resource(max_entries=16, show_spinner="Reading the groups …")
-def diagnosed(source: Source, experiment: Experiment) -> pd.DataFrame:
-    """One row per model and group of the runs that were diagnosed; empty where none was."""
-    return _run_tables(source, experiment, "groups")
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def lessons(source: Source, experiment: Experiment) -> pd.DataFrame:
-    """One row per model, epoch and group of the trainings that were mitigated; empty where none was."""
-    return _run_tables(source, experiment, "multipliers")
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def sizes(source: Source, experiment: Experiment) -> pd.DataFrame:
-    """One row per model of the runs that were quantized: how large it is on disk; empty where none was."""
-    return _run_tables(source, experiment, "sizes")
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def arms(source: Source, experiment: Experiment) -> pd.DataFrame:
-    """Accuracy and gaps of each run and level, by class and by every grouping that was diagnosed."""
-    groups, by_class = diagnosed(source, experiment), groups_of_classes(classes(source, experiment))
-    parts = [by_class] if groups.empty else [by_class, groups[groups["grouping"] != "class"]]
-    kept = ["run", *MODEL, "seed", "level", "sparsity", "grouping", "group", "test_n", "test_correct", "test_loss"]
-    return arm_outcomes(pd.concat([part[kept].astype({"group": str, "run": str}) for part in parts], ignore_index=True))
-
-
-def _run_tables(source: Source, experiment: Experiment, kind: str) -> pd.DataFrame:
-    """A table that only some runs have, of all that have it, with each row's identity, seed and sparsity."""
-    models = levels(source, experiment)[["run", *MODEL, "seed", "level", "sparsity"]].astype({"run": str})
-    runs = [run for run in models["run"].unique() if (Path(source.path) / "runs" / run / f"{kind}.parquet").exists()]
-    parts = [source.study.run_table(run, kind).assign(run=run) for run in runs]
-    return models.merge(pd.concat(parts, ignore_index=True), on=["run", "level"]) if parts else pd.DataFrame()

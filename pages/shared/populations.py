@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.records import PruneScopeError, RunSpec
 from engine.store import examples_name
-from pages.shared import formats, load, members
+from pages.shared import formats, load, load_predictions, members
 from pages.shared.frame import Frame
 
 
@@ -94,7 +94,7 @@ def choose_populations(frame: Frame) -> Populations:
         nothing("No run with a dense level has this one.", "Choose another sparsity.")
     runs = tuple(here["run"].astype(str))
     try:
-        levels, said = load.population(frame.source, runs)
+        levels, said = load_predictions.population(frame.source, runs)
     except PruneScopeError as error:
         nothing("The predictions of these runs cannot be read.", formats.plain(error))
     at = np.flatnonzero(levels == level)[0]

@@ -15,7 +15,8 @@ from engine.analysis.regression_record import Regression
 from engine.analysis.terms import FACTORS, TERMS
 from pages.shared import formats
 from pages.shared.charts.regression import MOST_ROWS
-from pages.shared.load import SAME, Experiment
+from pages.shared.load import Experiment
+from pages.shared.load_models import SAME
 
 GROUPS = ("Class", "Unpruned accuracy", "Sparsity", "Treatment", "Technique", "Data set", "Network", "Setup")
 """Headings of the coefficients, what the page is about first."""

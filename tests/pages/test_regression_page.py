@@ -20,7 +20,7 @@ from engine.analysis.regression_record import Regression
 from engine.analysis.terms import PAPER, PLAIN, TERMS
 from engine.commands import main
 from engine.store import Study, examples_name
-from pages.shared import formats, load
+from pages.shared import formats, load, load_models
 from pages.shared import regression as wording
 from pages.shared.charts import regression as charts
 from pages.shared.load import Experiment
@@ -292,6 +292,6 @@ def test_page_shows_the_shipped_study(open_page: OpenPage, demo_root: Path) -> N
     app = open_page("demo", demo_root)
     source = load.source("demo")
     experiment = load.experiments(source)[0]
-    found = load.fitted(source, (experiment, "protocol", ()), PAPER, "linear", "hac")
+    found = load_models.fitted(source, (experiment, "protocol", ()), PAPER, "linear", "hac")
     assert wording.answer_sentence(found) in words(app)
     assert set(found.coefficients["errors"]) == set(ERRORS) and isinstance(found.effects, pd.DataFrame)
