@@ -1,66 +1,47 @@
 """Takes the pictures of README.md from the study that ships: `make screenshots`."""
 
-import shutil
-import socket
-import subprocess
 import sys
-import time
-import urllib.request
+import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 TOP = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TOP))
+
+from tests.served import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, serve  # noqa: E402
+
 PICTURES = TOP / "docs" / "images"
 PAGES = {"class-curves": "class_curves", "writers": "writers", "frontier": "frontier"}
-READY = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+SIZE = {"width": 1440, "height": 1000}
 
 
 def main() -> int:
-    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser_path is None:
-        print("No Chromium here; install it with your system's package manager.", file=sys.stderr)
+    if CHROMIUM is None:
+        print(f"None of {', '.join(BROWSERS)} is here; install one with your system's packages.", file=sys.stderr)
         return 1
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    server = subprocess.Popen(command, cwd=TOP, stdout=subprocess.DEVNULL)
-    try:
-        wait_for(f"http://localhost:{port}/_stcore/health")
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=browser_path, args=list(QUIET))
-            page = browser.new_page(viewport={"width": 1440, "height": 1000})
-            PICTURES.mkdir(exist_ok=True)
-            for name, path in PAGES.items():
-                page.goto(f"http://localhost:{port}/{path}")
-                page.wait_for_selector(READY, timeout=60_000)
-                page.wait_for_timeout(2000)
-                page.screenshot(path=PICTURES / f"{name}.png")
-                print(f"took docs/images/{name}.png")
-            browser.close()
-    finally:
-        server.terminate()
-        server.wait()
+    with tempfile.TemporaryDirectory() as folder, serve(TOP / "data", Path(folder) / "log") as served:
+        take_pictures(served.address)
     return 0
 
 
-def wait_for(address: str) -> None:
-    """Return once the server answers."""
-    for _ in range(120):
-        try:
-            urllib.request.urlopen(address, timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.5)
-    raise TimeoutError(f"no answer from {address}")
+def take_pictures(address: str) -> None:
+    """The first screen of each page, drawn in full."""
+    PICTURES.mkdir(exist_ok=True)
+    expect.set_options(timeout=60_000)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        for name, path in PAGES.items():
+            page = browser.new_page(viewport=SIZE)
+            page.goto(f"{address}/{path}?study=demo")
+            expect(page.locator(QUIET)).to_be_visible()
+            expect(page.get_by_test_id("stHeading").first).to_be_visible()
+            expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+            page.wait_for_timeout(1000)
+            page.screenshot(path=PICTURES / f"{name}.png")
+            page.close()
+            print(f"took docs/images/{name}.png")
+        browser.close()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A dashboard that runs in a process of its own, for browser tests and benchmarks."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[1]
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+QUIET = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+"""The page once its script has run."""
 STARTS_WITHIN_SECONDS = 60.0
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 

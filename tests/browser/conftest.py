@@ -1,7 +1,6 @@
 """A real browser on a real server, and what it complains of."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,22 +20,10 @@ from playwright.sync_api import (
 
 from tests.browser.payloads import PAYLOADS
 from tests.made import make_study
-from tests.served import Served, serve
+from tests.served import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None
-)
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 WAIT_MILLISECONDS = 60_000
 USUAL: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
-QUIET = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 ASKED_BY_STREAMLIT = re.compile(r"/_stcore/(health|host-config)$")
 """Streamlit's own page looks for its server under the page's path first, and is told 404 on a deep link."""
 
@@ -112,9 +99,9 @@ def served(studies: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def browser() -> Iterator[Browser]:
     """The system's Chromium."""
     if CHROMIUM is None:
-        pytest.skip("no chromium, chromium-browser or google-chrome on this machine; `sh tests/install_browser.sh`")
+        pytest.skip(f"none of {', '.join(BROWSERS)} on this machine; `sh tests/install_browser.sh`")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield running
         running.close()
 
