@@ -7,21 +7,23 @@ from engine.records import PruneScopeError
 from pages.shared import causes, formats, load_extras
 from pages.shared.charts import causes as charts
 from pages.shared.comparison import VARIANT, variant_labels
-from pages.shared.frame import open_page
-from pages.shared.populations import nothing
+from pages.shared.frame import nothing, nothing_here, open_page
 from pages.shared.show import answer, beside, show_chart
 
-frame = open_page("pages/causes.py")
+frame = open_page("pages/causes.py", load_extras.is_diagnosed)
 try:
     groups = load_extras.diagnosed(frame.source, frame.experiment)
 except PruneScopeError as error:
     nothing("The diagnostics cannot be read.", formats.plain(error))
 groups = groups if groups.empty else frame.keep(groups)
 if groups.empty:
-    nothing(
+    nothing_here(
+        frame,
+        "pages/causes.py",
         "No run here was diagnosed.",
-        "Choose another data set or protocol on the left, or compute runs with `--diagnose class`: it records the "
-        "gradient norm, Hessian eigenvalue and margin of every group at each level.",
+        "Compute runs with `--diagnose class`: it records the gradient norm, Hessian eigenvalue and margin of every "
+        "group at each level.",
+        load_extras.is_diagnosed,
     )
 said = st.container()
 

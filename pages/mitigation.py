@@ -9,21 +9,23 @@ from engine.records import PruneScopeError
 from pages.shared import arms, formats, load, load_extras
 from pages.shared.charts import mitigation as charts
 from pages.shared.comparison import variant_labels
-from pages.shared.frame import open_page
-from pages.shared.populations import nothing
+from pages.shared.frame import nothing, nothing_here, open_page
 from pages.shared.show import answer, show_chart
 
-frame = open_page("pages/mitigation.py")
+frame = open_page("pages/mitigation.py", load_extras.is_mitigated)
 try:
     outcomes = frame.keep(load_extras.arms(frame.source, frame.experiment))
     lessons = load_extras.lessons(frame.source, frame.experiment)
 except PruneScopeError as error:
     nothing("The runs cannot be read.", formats.plain(error))
 if set(outcomes["mitigation"].astype(str)) <= {NONE, ""}:
-    nothing(
+    nothing_here(
+        frame,
+        "pages/mitigation.py",
         "No run here was mitigated.",
-        "Choose another data set or protocol on the left, or compute the arms with `--mitigation before`, `after` and "
-        "`both` beside `none`; `python -m engine list constraints` says what they can hold equal.",
+        "Compute the arms with `--mitigation before`, `after` and `both` beside `none`; `python -m engine list "
+        "constraints` says what they can hold equal.",
+        load_extras.is_mitigated,
     )
 said = st.container()
 

@@ -1,6 +1,7 @@
 """The frame around every page: title, menu, study, filters; all of it in the address, so that a link shows the same."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -86,29 +87,55 @@ class Frame:
         return load.class_names(self.source, self.experiment)
 
 
-def open_page(file: str) -> Frame:
-    """Draw the frame of this page and say what it works on; stops with a sentence where there is nothing to show."""
+Fits = Callable[[Source, Experiment], bool]
+
+
+def nothing(title: str, way_on: str) -> NoReturn:
+    """A sentence and a way on in place of the page."""
+    st.info(f"**{title}** {way_on}", icon=":material/info:")
+    st.stop()
+
+
+def nothing_here(frame: Frame, file: str, title: str, way_on: str, fits: Fits) -> NoReturn:
+    """The same where other experiments of the study have what the page shows, with links to them."""
+    others = [e for e in load.experiments(frame.source) if e != frame.experiment and fits(frame.source, e)]
+    st.info(f"**{title}** {'These have some:' if others else way_on}", icon=":material/info:")
+    for other in others:
+        named = replace(frame, experiment=other).settings
+        words = [formats.plain(named[name][0]) for name in ("dataset", "network", "protocol")]
+        link = {name: named[name] for name in ("study", "dataset", "network", "protocol")}
+        st.page_link(file, label=" · ".join(words), icon=":material/arrow_forward:", query_params=link)
+    st.stop()
+
+
+def open_page(file: str, fits: Fits | None = None) -> Frame:
+    """Draw the frame of this page and say what it works on; stops with a sentence where there is nothing to show.
+
+    Of the experiments one that `fits` comes first, for who has not chosen yet.
+    """
     name = _open(file, with_study=True)
     if name is None:
-        _nothing("No study found.", f"Studies are folders with finished runs under `{load.studies_root().name}/`.")
+        nothing("No study found.", f"Studies are folders with finished runs under `{load.studies_root().name}/`.")
     source = load.source(name)
     try:
         found = load.experiments(source)
     except PruneScopeError as error:
-        _nothing("This study cannot be read.", formats.plain(error))
+        nothing("This study cannot be read.", formats.plain(error))
     if not found:
         broken = list(load.load_catalog(source).broken.values())
         if broken:
-            _nothing(f"None of the {len(broken)} runs of this study can be read.", formats.plain(broken[0]))
-        _nothing("This study has no finished run yet.", "It will show here as soon as its first run is finished.")
+            nothing(f"None of the {len(broken)} runs of this study can be read.", formats.plain(broken[0]))
+        nothing("This study has no finished run yet.", "It will show here as soon as its first run is finished.")
+    if fits is not None:
+        found = sorted(found, key=lambda experiment: not fits(source, experiment))
     with st.sidebar:
         experiment = _experiment(found)
         techniques, treatments = _filters(source, experiment)
     frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark")
     if not techniques or not treatments:
-        _nothing("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
+        nothing("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
     if frame.keep(load.kinds(source, experiment)).empty:
-        _nothing("No run has these techniques with these treatments.", "Choose others on the left.")
+        nothing("No run has these techniques with these treatments.", "Choose others on the left.")
     return frame
 
 
@@ -208,8 +235,3 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
         help="Rewind: weights that remain go back to their first values. Finetune: training goes on.",
     )
     return tuple(label[name] for name in techniques), tuple(ways[name] for name in treatments or ())
-
-
-def _nothing(title: str, way_on: str) -> NoReturn:
-    st.info(f"**{title}** {way_on}", icon=":material/info:")
-    st.stop()

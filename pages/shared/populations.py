@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NoReturn
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ import streamlit as st
 from engine.records import PruneScopeError, RunSpec
 from engine.store import examples_name
 from pages.shared import formats, load, load_predictions, members
-from pages.shared.frame import Frame
+from pages.shared.frame import Frame, nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +45,6 @@ class Populations:
     """Runs left out because they lack the dense or the chosen level."""
     working: str
     """Sparsity up to which the networks work at all, where the level lies beyond it; else empty."""
-
-
-def nothing(title: str, way_on: str) -> NoReturn:
-    """A sentence and a way on in place of the page."""
-    st.info(f"**{title}** {way_on}", icon=":material/info:")
-    st.stop()
 
 
 def known(frame: Frame) -> Known:

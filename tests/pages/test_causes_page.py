@@ -13,6 +13,7 @@ from engine.mitigation import MITIGATIONS
 from engine.records import RunSpec
 from engine.store import Study
 from pages.shared import arms, causes
+from tests.made import make_study
 from tests.pages.conftest import OpenPage, words
 
 PAGES = ("pages/causes.py", "pages/mitigation.py")
@@ -97,3 +98,17 @@ def test_relations_are_judged_by_their_intervals() -> None:
 def test_bound_sentence() -> None:
     assert "50.0 % of 8" in causes.bound_sentence(BoundFacts(8, 0.5, 3.0))
     assert causes.bound_sentence(BoundFacts(0, float("nan"), float("nan"))) == "No pruned group was measured."
+
+
+def test_who_has_not_chosen_starts_where_runs_were_mitigated(tmp_path: Path, open_page: OpenPage) -> None:
+    settings = {"techniques": ("global_unstructured",), "treatments": ("finetune",), "seeds": 1, "examples": 240}
+    for mitigation, levels in (("none", 3), ("none", 4), ("after", 4)):
+        make_study(tmp_path / "two", mitigation=mitigation, levels=levels, **settings)
+    fresh = open_page("pages/mitigation.py", "two", root=tmp_path)
+    assert "4 levels" in str(fresh.selectbox(key="protocol").value) and "No run here" not in words(fresh)
+    there = next(name for name in fresh.selectbox(key="protocol").options if "3 levels" in name)
+    other = open_page("pages/mitigation.py", "two", root=tmp_path, protocol=there)
+    assert "**No run here was mitigated.** These have some:" in words(other)
+    assert "4 levels" in str([link.proto.label for link in other.main.get("page_link")])
+    causes = open_page("pages/causes.py", "two", root=tmp_path)
+    assert "--diagnose class" in words(causes), "no experiment has any: the way on is a command"
