@@ -15,13 +15,14 @@ from engine.laboratory import open_laboratory
 from engine.networks import NETWORKS
 from engine.quantization import N_CALIBRATION, WAYS, quantize_network, sizes
 from engine.records import CUT_NOTHING, PruneScopeError, RunSpec
+from engine.snapshots import load_states
 from engine.specs import checked
 from engine.store import Study
 from engine.techniques import TECHNIQUES
 from engine.training import evaluate_network, make_split
 from engine.verify import verify_study
 
-TINY = RunSpec("digits", "lenet", "int8_static", "finetune", levels=3, epochs=4)
+TINY = RunSpec("digits", "lenet", "int8_static", "finetune", levels=2, epochs=3)
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +44,9 @@ def test_rows_name_ways_that_exist() -> None:
     assert tuple(key for key, row in TECHNIQUES.items() if row.cuts == "nothing") == CUT_NOTHING
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", ["lenet", "resnet20"])
+@pytest.mark.parametrize(
+    ("name", "way"), [("lenet", "int8_dynamic"), ("lenet", "int8_static"), ("resnet20", "int8_static")]
+)
 def test_a_quantized_network_says_almost_the_same_in_a_quarter_of_the_bytes(name: str, way: str) -> None:
     torch.manual_seed(0)
     network = NETWORKS[name].build(1, 28, 10)
@@ -126,8 +128,6 @@ def test_a_quantized_run_is_whole_and_the_same_twice(digits: Study, tmp_path: Pa
 def test_level_one_is_the_quantized_dense_network(digits: Study, tmp_path: Path) -> None:
     spec = checked(TINY)
     lab = open_laboratory(spec, tmp_path, "cpu")
-    from engine.snapshots import load_states
-
     states = load_states(digits.dense_file(spec.dense_key), torch.device("cpu"))
     assert states is not None
     network = lab.new_network(spec)

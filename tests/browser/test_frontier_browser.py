@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from engine.analysis.choice import choose
 from engine.analysis.frontier import operating_points
@@ -34,11 +34,17 @@ def move(page: Page, slider: str, *keys: str) -> str:
     return str(answer(page).inner_text())
 
 
-def download(page: Page, button: str) -> Path:
-    """What a button of the page gives."""
-    with page.expect_download() as coming:
-        page.get_by_role("button", name=button).click()
-    return Path(coming.value.path())
+def download(watched: Watched, button: str) -> Path:
+    """What a button of the page gives; asked again where a rerun took the button away under the click."""
+    for _ in range(3):
+        watched.settle()
+        try:
+            with watched.page.expect_download(timeout=20_000) as coming:
+                watched.page.get_by_role("button", name=button).click()
+            return Path(coming.value.path())
+        except TimeoutError:
+            continue
+    raise AssertionError(f"{button} gave nothing")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -60,7 +66,7 @@ def test_choice_moves_returns_by_its_link_and_is_recorded(
     watched.settle()
     expect(answer(page)).to_have_text(chosen)
 
-    found = json.loads(download(page, "JSON, for machines").read_text(encoding="utf-8"))
+    found = json.loads(download(watched, "JSON, for machines").read_text(encoding="utf-8"))
     check_facts(found, chosen, studies)
     reopened = visit(color_scheme=scheme)
     reopened.page.goto(found["link"])
@@ -68,7 +74,7 @@ def test_choice_moves_returns_by_its_link_and_is_recorded(
     expect(answer(reopened.page)).to_have_text(chosen)
 
     file = tmp_path / "record.html"
-    file.write_bytes(download(page, "HTML, for people").read_bytes())
+    file.write_bytes(download(watched, "HTML, for people").read_bytes())
     check_record(browser, file, chosen)
 
 

@@ -77,4 +77,5 @@ def test_names_are_text_in_tables_and_the_record(visit: Callable[..., Watched], 
     expect(record.page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     text = words(record.page)
     assert not [payload for payload in PAYLOADS if squeezed(payload) not in text]
-    assert record.page.evaluate(INJECTED) == []
+    back = [found for found in record.page.evaluate(INJECTED) if found.startswith(f'<a href="{watched.home}/frontier?')]
+    assert record.page.evaluate(INJECTED) == back and len(back) == 1, "one link leads out: back to the view"
