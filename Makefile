@@ -18,11 +18,10 @@ $(VENV)/.installed-tests: $(VENV)/.installed tests/requirements.txt
 run: $(VENV)/.installed
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
 
-# One process more than cores, since browsers and killed processes are waited for. What fails beside other tests is tried
-# once more by itself.
+# What fails beside other tests is tried once more by itself: browsers and killed processes need time of their own.
 test: $(VENV)/.installed-tests
 	sh tests/install_browser.sh
-	$(BIN)/python -m pytest -n 3 --dist loadgroup || $(BIN)/python -m pytest --last-failed
+	$(BIN)/python -m pytest -n 2 --dist loadgroup || $(BIN)/python -m pytest --last-failed
 
 check: $(VENV)/.installed-tests
 	$(BIN)/ruff check .

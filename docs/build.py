@@ -89,9 +89,10 @@ def findings(demo: Demo) -> str:
                 f"at weight {weight:g} {what} at {formats.sparsity(row['sparsity'])} with a gap of "
                 f"{formats.points(row['max_min'], sign=False)}"
             )
+        fewest, most = int(points["n_seeds"].min()), int(points["n_seeds"].max())
         lines.append(
             f"**What fairness is worth decides.** With accuracy at least 92.5 %, the frontier chooses {names[0]}, and "
-            f"{names[1]} ({int(points['n_seeds'].min())} to {int(points['n_seeds'].max())} seeds a point)."
+            f"{names[1]} ({most if fewest == most else f'{fewest} to {most}'} seeds a point)."
         )
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
 
