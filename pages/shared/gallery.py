@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.datasets import DATASETS, Request, data_root
-from engine.records import PruneScopeError, RunSpec
-from pages.shared import digits, formats, load
+from pages.shared import digits, formats
 from pages.shared.digits import KINDS
+from pages.shared.example_images import example_images
 from pages.shared.member_controls import Compared, Known
 from pages.shared.members import Words
 
@@ -28,7 +27,7 @@ def show_member(row: pd.Series, what: Known, compared: Compared, of: Words, dark
     labels = what.examples["label"].to_numpy()[where]
     table = digits.member_digits(labels, compared.before[:, where], compared.after[:, where], what.class_names)
     st.markdown(summary(row, table, compared, of))
-    images, problem = _images(what.spec, what.examples["label"].to_numpy())
+    images, problem = example_images(what.spec, what.examples["label"].to_numpy(), "Labels and predictions are")
     if images is None:
         st.info(problem, icon=":material/image_not_supported:")
         _show_table(table.assign(example=where), compared, of)
@@ -49,25 +48,6 @@ def summary(row: pd.Series, table: pd.DataFrame, compared: Compared, of: Words) 
         f"{formats.percent(row['after'])} after pruning** ({formats.plus_minus(row['after_low'], row['after_high'])} "
         f"pt): {counts}.{seeds}"
     )
-
-
-def _images(spec: RunSpec, labels: np.ndarray) -> tuple[np.ndarray | None, str]:
-    """The images of the examples, or why there are none and what brings them."""
-    name = formats.plain(formats.dataset(spec.dataset))
-    row = DATASETS.get(spec.dataset)
-    if row is None:
-        return None, f"**No images.** {name} came as predictions only; labels and predictions are below."
-    request = Request(spec.split, spec.target, spec.groups, spec.image_size)
-    try:
-        side = load.test_images(spec.dataset, request, data_root())
-    except PruneScopeError as error:
-        if not isinstance(error.__cause__, FileNotFoundError):
-            return None, f"**The images cannot be read.** {formats.plain(error)}"
-        way = f"`python -m engine data get {spec.dataset}` brings them." if row.fetch else row.bring
-        return None, f"**The images of {name} are not on this machine.** {way} Labels and predictions are below."
-    if not np.array_equal(side.labels, labels):
-        return None, f"**The images of {name} on this machine are not those that were tested**: their labels differ."
-    return side.images, ""
 
 
 def _show_sheets(table: pd.DataFrame, images: np.ndarray, of: Words, dark: bool) -> None:

@@ -7,11 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.exemplars import Cut, Divergence, ranking, turned, votes
-from engine.datasets import DATASETS, Request, data_root
 from engine.marks import MARKS, marks_stamp, write_mark
-from engine.records import PruneScopeError, RunSpec
+from engine.records import PruneScopeError
 from pages.shared import formats, load, load_predictions, members
 from pages.shared.charts.votes import WIDTH, vote_card
+from pages.shared.example_images import example_images
 from pages.shared.formats import csv_bytes
 from pages.shared.frame import Frame
 from pages.shared.populations import Known, Populations, distinct
@@ -143,7 +143,7 @@ def show_gallery(frame: Frame, what: Exemplars, order: np.ndarray) -> None:
         f"{formats.count(len(order))} examples, most changed first. Blue: votes of the dense networks; orange: of the "
         "compressed ones; the true class is underlined."
     )
-    images, problem = example_images(what.known.spec, what.known.examples["label"].to_numpy())
+    images, problem = example_images(what.known.spec, what.known.examples["label"].to_numpy(), "Everything else is")
     if images is None:
         st.info(problem, icon=":material/image_not_supported:")
     marks = current_marks(frame, what.known).set_index("example")["mark"]
@@ -205,24 +205,6 @@ def _groups(row: pd.Series, table: pd.DataFrame) -> str:
     columns = [*load.groupings(table), *members.groupings(table)[:1]]
     kept = [c for c in dict.fromkeys(columns) if not pd.isna(row[c])]
     return ", ".join(formats.plain(f"{column.replace('_', ' ')} {row[column]}") for column in kept)
-
-
-def example_images(spec: RunSpec, labels: np.ndarray) -> tuple[np.ndarray | None, str]:
-    """The images of the examples, or why there are none and what brings them."""
-    name, row = formats.plain(formats.dataset(spec.dataset)), DATASETS.get(spec.dataset)
-    if row is None or spec.schedule == "imported":
-        return None, f"**No images.** {name} came as predictions; labels, votes and groups are below."
-    try:
-        request = Request(spec.split, spec.target, spec.groups, spec.image_size)
-        side = load.test_images(spec.dataset, request, data_root())
-    except PruneScopeError as error:
-        if not isinstance(error.__cause__, FileNotFoundError):
-            return None, f"**The images cannot be read.** {formats.plain(error)}"
-        way = f"`python -m engine data get {spec.dataset}` brings them." if row.fetch else row.bring
-        return None, f"**The images of {name} are not on this machine.** {way} Everything else is below."
-    if not np.array_equal(side.labels, labels):
-        return None, f"**The images of {name} on this machine are not those that were tested**: their labels differ."
-    return side.images, ""
 
 
 def gallery_table(what: Exemplars, order: np.ndarray, marks: pd.DataFrame) -> pd.DataFrame:
