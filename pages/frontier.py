@@ -8,7 +8,7 @@ from engine.analysis.agreement import agreement
 from engine.analysis.changeover import change_over_weights
 from engine.analysis.choice import choices_by_measure, choose
 from engine.unfairness import UNFAIRNESS
-from pages.shared import formats, load, load_extras, records
+from pages.shared import formats, load, load_extras, load_points, records
 from pages.shared.charts import frontier as charts
 from pages.shared.charts.drawing import Drawing
 from pages.shared.decision import decision_html, decision_json
@@ -21,7 +21,7 @@ WEIGHTS = [records.weight_text(10 ** (step / 10)) for step in range(-20, 31)]
 
 frame = open_page("pages/frontier.py")
 points = frame.keep(load.operating(frame.source, frame.experiment))
-seeds = load.by_seed(frame.source, frame.experiment)
+seeds = load_points.by_seed(frame.source, frame.experiment)
 
 # -- what the stakeholder wants ---------------------------------------------------------------------------------------
 said = st.container()
@@ -84,13 +84,13 @@ second = choose(points, threshold / 100, float(second_weight), measure) if secon
 if choice.chosen is None:
     said.info(no_choice(choice, points), icon=":material/info:")
     st.stop()
-trust = agreement(points, seeds, choice, means=load.resampled(frame.source, frame.experiment, measure))
+trust = agreement(points, seeds, choice, means=load_points.resampled(frame.source, frame.experiment, measure))
 wins = change_over_weights(points, choice, charts.WEIGHTS)
 said.markdown(choice_sentence(points, choice, trust))
 if second is not None:
     said.markdown(stakeholder_sentence(points, choice, second))
 
-every_text = load.hover_texts(frame.source, frame.experiment, measure)
+every_text = load_points.hover_texts(frame.source, frame.experiment, measure)
 texts = [every_text[number] for number in points["point"].tolist()]
 scatter, classes = st.columns([2, 1], gap="medium")
 with scatter:
@@ -105,7 +105,7 @@ with scatter:
         "sparser and fairer.",
     )
 with classes:
-    table = load.class_rows(frame.source, frame.experiment, int(points["point"].to_numpy()[choice.chosen]))
+    table = load_points.class_rows(frame.source, frame.experiment, int(points["point"].to_numpy()[choice.chosen]))
     class_figure = charts.class_chart(table, frame.dark)
     alt = "Accuracy of each class, dense and at the chosen point."
     show_chart(class_figure, "chosen-classes", alt, table, caption="The class that loses most is on top.")

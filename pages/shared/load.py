@@ -13,9 +13,8 @@ import pandas as pd
 import streamlit as st
 
 from engine import catalog
-from engine.analysis.agreement import SeedMeans, seed_means
 from engine.analysis.curves import class_curves, total_curves, unfairness_curves
-from engine.analysis.frontier import operating_points, seed_points
+from engine.analysis.frontier import operating_points
 from engine.analysis.groups import group_counts
 from engine.analysis.identity import MODEL
 from engine.analysis.overview import red_flags
@@ -26,15 +25,11 @@ from engine.records import PruneScopeError, RunSpec
 from engine.store import Study, examples_name
 from engine.tables import from_parquet
 from engine.unfairness import unfairness_table
-from pages.shared.charts.frontier import hover
 
 TOP = Path(__file__).resolve().parents[2]
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 EXPERIMENT = ("dataset", "split", "network", "schedule", "protocol")
 """What must be equal for models to be compared on one page."""
-
-MANY_POINTS = 3_000
-"""Operating points up to which means of resampled seeds are kept; so many take 36 MB."""
 
 FEW_GROUPS = 20
 """A grouping with more members than this has a page of its own, Writers."""
@@ -139,53 +134,11 @@ def operating(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def by_seed(source: Source, experiment: Experiment) -> pd.DataFrame:
-    """The models behind the operating points, seed by seed."""
-    return seed_points(levels(source, experiment), unfairness(source, experiment))
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def resampled(source: Source, experiment: Experiment, measure: str) -> SeedMeans | None:
-    """Means of resampled seeds; None where there are too many points to keep them, so that they are drawn each time."""
-    points = operating(source, experiment)
-    return seed_means(by_seed(source, experiment), measure) if len(points) <= MANY_POINTS else None
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
 def class_means(source: Source, experiment: Experiment) -> pd.DataFrame:
     """Mean accuracy of each class at each operating point, by the point's number."""
     curves = class_curves(classes(source, experiment))
     numbers = operating(source, experiment)[["point", *MODEL, "level"]]
     return curves.merge(numbers, on=[*MODEL, "level"], how="left")
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def worst_classes(source: Source, experiment: Experiment) -> pd.DataFrame:
-    """The class with the lowest mean accuracy at each operating point: point, class, accuracy."""
-    means = class_means(source, experiment)
-    worst = means["accuracy"].groupby(means["point"]).idxmin().dropna()
-    return means.loc[worst, ["point", "class", "accuracy"]].reset_index(drop=True)
-
-
-@st.cache_resource(max_entries=256, show_spinner=False)
-def class_rows(source: Source, experiment: Experiment, point: int) -> pd.DataFrame:
-    """Each class at an operating point, largest loss first: name, n, dense, accuracy, low, high, change."""
-    means = class_means(source, experiment)
-    rows = means[means["point"] == point].rename(columns={"dense_accuracy": "dense"})
-    names = class_names(source, experiment)
-    rows = rows.assign(
-        name=[names.get(int(number), str(number)) for number in rows["class"]], change=rows["accuracy"] - rows["dense"]
-    )
-    kept = ["name", "n", "dense", "accuracy", "low", "high", "change"]
-    return rows[kept].sort_values("change", ignore_index=True)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def hover_texts(source: Source, experiment: Experiment, measure: str) -> list[str]:
-    """What hover says of each operating point, by its number."""
-    names, worst = class_names(source, experiment), worst_classes(source, experiment)
-    worst = worst.assign(name=[names.get(int(number), str(number)) for number in worst["class"]])
-    return hover(operating(source, experiment), measure, worst)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

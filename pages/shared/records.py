@@ -17,7 +17,7 @@ from engine.analysis.rivals import rivals
 from engine.analysis.seeds import over_seeds
 from engine.records import PruneScopeError
 from engine.specs import command_line
-from pages.shared import formats, load
+from pages.shared import formats, load, load_points
 from pages.shared.decision import Decision
 from pages.shared.frame import Frame
 from pages.shared.wording import choice_sentence, unmarked
@@ -155,7 +155,7 @@ def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreemen
         chosen=_facts(point, choice.measure),
         runner_up=None if choice.runner_up is None else _facts(points.iloc[choice.runner_up], choice.measure),
         rivals=lost[keep].astype(dict.fromkeys(keep[:3], str)),
-        classes=load.class_rows(frame.source, frame.experiment, int(point["point"])),
+        classes=load_points.class_rows(frame.source, frame.experiment, int(point["point"])),
         groups=groups,
         no_groups=no_groups,
         runs=[

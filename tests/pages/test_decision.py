@@ -17,7 +17,7 @@ from engine.analysis.agreement import agreement
 from engine.analysis.choice import Choice, choose
 from engine.analysis.rivals import rivals
 from engine.store import Study
-from pages.shared import formats, load, records
+from pages.shared import formats, load, load_points, records
 from pages.shared.decision import LIMITS, Decision, decision_html, decision_json
 from pages.shared.frame import Frame
 from pages.shared.wording import choice_sentence, unmarked
@@ -52,7 +52,7 @@ def made(name: str, threshold: float = 0.8, weight: float = 1.0) -> tuple[Decisi
     keys = (tuple(map(str, points[column].unique())) for column in ("technique", "treatment"))
     frame = Frame(source, name, experiment, *keys, dark=False)
     choice = choose(points, threshold, weight)
-    trust = agreement(points, load.by_seed(source, experiment), choice)
+    trust = agreement(points, load_points.by_seed(source, experiment), choice)
     return records.decision(frame, points, choice, trust, records.link(frame, choice)), points, choice
 
 
@@ -208,5 +208,5 @@ def test_sentence_without_markdown_has_the_names_as_they_are() -> None:
 def test_sentence_is_the_pages() -> None:
     decision, points, choice = made("planted")
     source = load.source("planted")
-    trust = agreement(points, load.by_seed(source, load.experiments(source)[0]), choice)
+    trust = agreement(points, load_points.by_seed(source, load.experiments(source)[0]), choice)
     assert decision.sentence == choice_sentence(points, choice, trust).replace("**", "").replace("\\", "")
