@@ -19,9 +19,12 @@ run: $(VENV)/.installed
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
 
 # What fails beside other tests is tried once more by itself: browsers and killed processes need time of their own.
+# The first pass spares the words about failures that the second gives.
+# Compiled modules are kept, whatever the environment says: the tests start many processes.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-tests
 	sh tests/install_browser.sh
-	$(BIN)/python -m pytest -n 2 --dist loadgroup || $(BIN)/python -m pytest --last-failed
+	$(BIN)/python -m pytest -n 2 --assert=plain || $(BIN)/python -m pytest --last-failed
 
 check: $(VENV)/.installed-tests
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -112,15 +113,27 @@ def device_of(device: str, number: int) -> str:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """What starts in this block never sees Ctrl-C: only the parent does, and ends its members."""
+    """What starts in this block never sees Ctrl-C, and the block itself only at its end: the parent ends its members.
+
+    The mask is for the member, which takes it over. The handler is for this process, where another thread may get the
+    signal and this one would stop in the middle of starting a member.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    resource_tracker.ensure_running()  # where a member's start starts it, that takes the mask away
+    held: list[int] = []
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    is_main = threading.current_thread() is threading.main_thread()  # the only one that Python interrupts
+    handler = signal.signal(signal.SIGINT, lambda number, frame: held.append(number)) if is_main else None
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if is_main:
+            signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    if held:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _work(pipe: Connection, place: Place, parent: int) -> None:

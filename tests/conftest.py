@@ -1,16 +1,62 @@
 """What tests share: tiny data sets in true formats, and the real files where this machine has them."""
 
 import os
+import shutil
 import sys
-from pathlib import Path
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests import tiny
 
 hypothesis.settings.register_profile("steady", deadline=None)
 hypothesis.settings.load_profile("steady")
+
+
+MEMORY = Path("/dev/shm")
+"""Files here are in memory: the suite syncs tens of thousands, and none has to outlive it."""
+ROOM_BYTES = 4e9
+TOGETHER = ("browser", "pages")
+"""Folders whose tests share a server, a browser or studies."""
+LONGEST = (*TOGETHER, "test_sweep_faults", "test_cluster", "test_masks")
+"""Groups that take longest, and so are begun first."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the tests' files in memory where there is room, unless the command says where they go."""
+    is_main = not hasattr(config, "workerinput")
+    if is_main and not config.option.basetemp and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES:
+        config.option.basetemp = tempfile.mkdtemp(prefix="prunescope-tests-", dir=MEMORY)
+        config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
+
+
+def group_of(test: str) -> str:
+    """What a test is kept together with in one process, which then prepares what they share once."""
+    path = PurePosixPath(test.split("::")[0])
+    return path.parent.name if path.parent.name in TOGETHER else path.stem
+
+
+class ByGroup(LoadScopeScheduling):
+    """Hands out whole groups, in their order."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroup:
+    """Groups go to the processes whole; xdist's own marks for that are lost under pytest 9.2."""
+    config.option.loadscopereorder = False
+    return ByGroup(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long is begun first."""
+    places = {group: place for place, group in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(group_of(item.nodeid), len(places)))
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 """The end of a process in the middle of its n-th write, sync or rename; needs no torch, so that forks are cheap.
 
-`python -m tests.crashes FOLDER` ends the store's at every n.
+`python -m tests.crashes FOLDER EVERY` ends the store's at each n, or each `EVERY`th.
 """
 
 import builtins
@@ -79,8 +79,8 @@ def exit_code(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def store_crashes(folder: Path) -> None:
-    """Writing examples, a run with checkpoints, a claim and the catalog, with a crash at every n: whole after each."""
+def store_crashes(folder: Path, every: int) -> None:
+    """Writing examples, a run with checkpoints, a claim and the catalog, with a crash at each n: whole after each."""
     expected, n = files_of(made_study(folder / "calm", 1)), 0
 
     def write(study: Study, n: int = 0) -> None:
@@ -89,7 +89,7 @@ def store_crashes(folder: Path) -> None:
             write_made_run(study)
             catalog.refresh(study)
 
-    for n in itertools.count(1):
+    for n in itertools.count(1, every):
         study = Study(folder / f"{n}")
         crashed = exit_code(in_child(lambda n=n, study=study: write(study, n))) == CRASHED
         assert not (faults := verify_study(study)), faults
@@ -102,8 +102,8 @@ def store_crashes(folder: Path) -> None:
         assert not [path for path in study.path.rglob("*") if path.name.endswith(files.TEMPORARY)]
         if not crashed:
             break
-    print(f"{n - 1} moments: whole after each, and written after each.")
+    print(f"{n - 1} moments, each {every}: whole after each, and written after each.")
 
 
 if __name__ == "__main__":
-    store_crashes(Path(sys.argv[1]))
+    store_crashes(Path(sys.argv[1]), int(sys.argv[2]))

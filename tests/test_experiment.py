@@ -53,7 +53,6 @@ def test_other_seed_gives_other_predictions(tmp_path: Path) -> None:
     assert (first != second).any()
 
 
-@pytest.mark.xdist_group("kills")
 def test_run_killed_at_ten_moments_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     spec = checked(replace(TINY, levels=6, technique="random_unstructured"))
     begun = time.monotonic()

@@ -204,7 +204,6 @@ def test_the_display_says_each_run_once(tmp_path: Path, capsys: pytest.CaptureFi
     assert [line.split()[:3] for line in lines] == [["2/3", SPECS[1].key, "done"], ["3/3", SPECS[2].key, "done"]]
 
 
-@pytest.mark.xdist_group("spawned-sweep")
 def test_the_command_line_plans_runs_and_says_how_it_went(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     preset, study = tmp_path / "mine.toml", tmp_path / "study"
     grid = '[[grid]]\ndatasets = ["digits"]\nnetworks = ["lenet"]\ntechniques = ["l1_structured"]\nseeds = [0]\n'

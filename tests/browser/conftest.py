@@ -18,7 +18,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.browser.payloads import PAYLOADS
+from tests.browser.payloads import PAYLOADS, SOME
 from tests.made import make_study
 from tests.served import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
 
@@ -50,6 +50,13 @@ class Watched:
         self.settle()
         return self.page
 
+    def follow(self, label: str) -> Page:
+        """Go to a page by the menu and wait until it is drawn."""
+        self.page.get_by_test_id("stSidebar").get_by_role("link", name=label, exact=True).click()
+        expect(self.page).to_have_title(f"{label} · PruneScope")
+        self.settle()
+        return self.page
+
     def settle(self) -> None:
         """Wait until nothing runs and nothing is a skeleton any more."""
         expect(self.page.locator(QUIET)).to_be_visible()
@@ -71,14 +78,14 @@ class Watched:
 
 @pytest.fixture(scope="session")
 def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Made-up studies, to be read only: a usual one, one without runs, and one whose every name is a payload."""
+    """Made-up studies, not to be changed: a usual one, one without runs, and one whose every name is a payload."""
     root = tmp_path_factory.mktemp("studies")
     make_study(root / "made", levels=8, title="A made-up study")
     (root / "empty" / "runs").mkdir(parents=True)
     everything = " ".join(PAYLOADS)
     names: dict[str, Any] = {
         "classes": PAYLOADS,
-        "techniques": PAYLOADS,
+        "techniques": SOME,
         "title": everything,
         "description": everything,
     }

@@ -32,3 +32,6 @@ PAYLOADS = (
     "=1+1;{{28}}${28}%{28}",
     "a<br>b<sub>29</sub>",
 )
+
+SOME = PAYLOADS[::4]
+"""Enough for the names that multiply each other."""

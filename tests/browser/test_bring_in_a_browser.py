@@ -1,31 +1,14 @@
 """A person brings predictions and audits examples, in a real browser: upload, map, preview, import, frontier, marks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import TimeoutError, expect
 
 from engine.marks import read_marks
 from engine.store import Study
 from tests.bring import long_table
 from tests.browser.conftest import Watched
-from tests.served import Served, serve
-
-pytestmark = pytest.mark.xdist_group("browser")
-
-
-@pytest.fixture(scope="module")
-def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the person's study will lie; empty at first."""
-    return tmp_path_factory.mktemp("studies")
-
-
-@pytest.fixture(scope="module")
-def served(studies: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The dashboard over this folder alone."""
-    with serve(studies, tmp_path_factory.mktemp("log") / "log") as running:
-        yield running
 
 
 def choose(watched: Watched, box: str, option: str) -> None:

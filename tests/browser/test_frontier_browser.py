@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from engine.analysis.choice import choose
@@ -15,8 +14,6 @@ from engine.store import Study
 from engine.unfairness import unfairness_table
 from pages.shared import formats
 from tests.browser.conftest import Watched
-
-pytestmark = pytest.mark.xdist_group("browser")
 
 
 def answer(page: Page) -> Any:
@@ -47,11 +44,10 @@ def download(watched: Watched, button: str) -> Path:
     raise AssertionError(f"{button} gave nothing")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_choice_moves_returns_by_its_link_and_is_recorded(
-    visit: Callable[..., Watched], browser: Browser, studies: Path, tmp_path: Path, scheme: str
+    visit: Callable[..., Watched], browser: Browser, studies: Path, tmp_path: Path
 ) -> None:
-    watched = visit(color_scheme=scheme)
+    watched = visit()
     page = watched.open("/frontier?study=made")
     first = answer(page).inner_text()
     sparser = move(page, "threshold", "Home")
@@ -68,7 +64,7 @@ def test_choice_moves_returns_by_its_link_and_is_recorded(
 
     found = json.loads(download(watched, "JSON, for machines").read_text(encoding="utf-8"))
     check_facts(found, chosen, studies)
-    reopened = visit(color_scheme=scheme)
+    reopened = visit(color_scheme="dark")
     reopened.page.goto(found["link"])
     reopened.settle()
     expect(answer(reopened.page)).to_have_text(chosen)
@@ -129,14 +125,12 @@ def test_second_stakeholder_measure_and_axis_are_in_the_link(visit: Callable[...
 
 
 NONSENSE = (
-    "?weight=abc&threshold=1e9&techniques=%3Cscript%3Ealert(1)%3C/script%3E&study=../../etc",
-    "?study=made&weight=&threshold=&measure=%00&axis=1&two=maybe&treatments=%F0%9F%92%A5&dataset=..&network=%2e%2e",
-    "?study=made&" + "&".join(f"techniques=x{n}" for n in range(300)),
+    "?study=made&weight=abc&threshold=1e9&techniques=%3Cscript%3Ealert(1)%3C/script%3E&measure=%00&axis=1"
+    "&two=maybe&treatments=%F0%9F%92%A5&dataset=..&network=%2e%2e"
 )
 
 
-@pytest.mark.parametrize("query", NONSENSE, ids=["script", "empty", "many"])
-def test_nonsense_in_the_link_leaves_the_page_whole(visit: Callable[..., Watched], query: str) -> None:
-    page = visit().open(f"/frontier{query}")
+def test_nonsense_in_the_link_leaves_the_page_whole(visit: Callable[..., Watched]) -> None:
+    page = visit().open(f"/frontier{NONSENSE}")
     expect(answer(page).or_(page.get_by_test_id("stAlert")).first).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0

@@ -1,11 +1,13 @@
 """What page tests share: a folder of studies to be read only, and a way to open a page on one of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from engine.experiment import run_experiment
@@ -18,6 +20,14 @@ NASTY = "<img src=x onerror=alert(1)>*b*[x](y):red[z]$a$"
 """A name that would show if markdown or HTML in it were read."""
 
 OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def components_are_looked_for_once() -> Iterator[None]:
+    """Streamlit's tester reads about every installed package on each page; once is enough."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -203,8 +203,9 @@ def test_study_without_dense_level_still_chooses(page: Any) -> None:
         {"weight": "", "threshold": "", "measure": "", "axis": "", "two": "maybe", "space": ""},
         {"weight": "-1", "threshold": "nan", "measure": "max_min", "axis": "log", "weight2": "NaN", "two": "true"},
         {"weight": ["1", "2"], "threshold": "-5", "dataset": "x", "network": "y", "protocol": "z", "unknown": "w"},
+        {"techniques": [f"x{n}" for n in range(300)]},
     ],
-    ids=["script", "empty", "numbers", "unknown"],
+    ids=["script", "empty", "numbers", "unknown", "many"],
 )
 def test_nonsense_in_the_address_leaves_the_page_whole(page: Any, link: dict[str, Any]) -> None:
     app = page(**{"study": "planted"} | link)
