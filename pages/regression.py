@@ -6,7 +6,7 @@ from engine.analysis.fits import ERRORS
 from engine.analysis.regression import LINKS
 from engine.analysis.terms import PAPER, PLAIN, TERMS
 from engine.records import PruneScopeError
-from pages.shared import formats, load, load_models, regression
+from pages.shared import coefficients, effects, formats, load, load_models, regression_command
 from pages.shared.charts import regression as charts
 from pages.shared.frame import open_page
 from pages.shared.show import answer, beside, show_chart
@@ -86,8 +86,8 @@ except PruneScopeError as error:
 
 # -- the answer -------------------------------------------------------------------------------------------------------
 with said:
-    answer(regression.answer_sentence(found))
-    st.markdown(regression.detail_sentences(found))
+    answer(effects.answer_sentence(found))
+    st.markdown(effects.detail_sentences(found))
 
 left, right = beside("coefficients", [1, 1])
 with right:
@@ -96,7 +96,7 @@ with right:
         help="How accuracy changes when one thing changes and the rest stays, averaged over the runs above. Cross "
         "terms share one thing among many coefficients; these numbers add them up.",
     )
-    in_words = regression.effect_table(found)
+    in_words = effects.effect_table(found)
     if len(in_words):
         st.table(
             in_words,
@@ -107,14 +107,14 @@ with right:
     st.caption(
         "Half of the 95 % interval in points, by three kinds of errors; *in italics* where the effect may be chance. "
         "Classes of one run share its network, and classes recur in all runs, so the widest is the one to believe. "
-        f"Paper: Paganini 2020, {formats.count(regression.PUBLISHED_ROWS)} rows, HAC."
+        f"Paper: Paganini 2020, {formats.count(effects.PUBLISHED_ROWS)} rows, HAC."
     )
     for caution in found.cautions:
         st.caption(f":material/warning: {formats.plain(caution)}")
     for kind, reason in found.no_errors.items():
         st.caption(f":material/warning: There are no errors {ERRORS[kind].in_words}: {reason}.")
 with left:
-    counts = regression.groups_of(found)
+    counts = coefficients.groups_of(found)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown("##### Coefficients", width="content")
         scale = st.segmented_control(
@@ -131,7 +131,7 @@ with left:
         "Groups",
         list(counts),
         selection_mode="multi",
-        default=regression.first_groups(counts),
+        default=coefficients.first_groups(counts),
         key="groups",
         bind="query-params",
         label_visibility="collapsed",
@@ -139,7 +139,7 @@ with left:
     other = "run" if errors != "run" else "hac"
     compared = scale == "compared"
     chosen, second = (
-        regression.coefficient_table(found, kind, groups or list(counts), compared) for kind in (errors, other)
+        coefficients.coefficient_table(found, kind, groups or list(counts), compared) for kind in (errors, other)
     )
     unit = "accuracy" if link == "linear" else "log odds of accuracy"
     if len(chosen):
@@ -157,17 +157,17 @@ with left:
             "coefficients",
             f"{len(chosen)} coefficients with 95 % intervals ({ERRORS[errors].in_words}; {ERRORS[other].in_words}).",
             chosen.drop(columns=["text", "group"]),
-            caption=regression.chart_caption(found, compared),
+            caption=coefficients.chart_caption(found, compared),
         )
     else:
         st.info("**No term is left but the intercept.** Choose other terms or more runs.", icon=":material/info:")
-    for sentence in regression.left_out_sentences(found):
+    for sentence in coefficients.left_out_sentences(found):
         st.caption(formats.plain(sentence))
 
 # -- how well it fits -------------------------------------------------------------------------------------------------
 st.markdown("##### How well it fits")
 with st.container(horizontal=True, gap="small"):
-    for label, number, text in regression.figures(found):
+    for label, number, text in coefficients.figures(found):
         st.metric(label, number, help=text, border=True, width=170)
 first, second, third = beside("residuals", [1, 1, 1])
 with first:
@@ -205,14 +205,14 @@ with st.container(horizontal=True):
     st.download_button("Table as text", found.summary, "regression.txt", "text/plain", key="regression-text")
     st.download_button(
         "Coefficients as CSV",
-        lambda: formats.csv_bytes(regression.coefficient_csv(found)),
+        lambda: formats.csv_bytes(coefficients.coefficient_csv(found)),
         "regression.csv",
         "text/csv",
         key="regression-csv",
     )
 st.markdown("The same on the command line:")
-asked = regression.Asked(frame.experiment, scope, off, model, terms, link, errors)
-st.code(regression.command(f"{load.studies_root().name}/{frame.name}", asked), language="bash", wrap_lines=True)
+asked = regression_command.Asked(frame.experiment, scope, off, model, terms, link, errors)
+st.code(regression_command.command(f"{load.studies_root().name}/{frame.name}", asked), language="bash", wrap_lines=True)
 st.caption("A formula of your own goes behind `--formula` there; not here, because formulas run code. This one is")
 st.code(found.formula, language=None, wrap_lines=True)
 st.caption(

@@ -27,7 +27,7 @@ from engine.worker import Place, Result, perform
 from tests.studies import files_of
 
 TOP = Path(__file__).resolve().parents[1]
-TINY = checked(RunSpec("digits", "lenet", "global_unstructured", levels=6, epochs=1, batch_size=128))
+TINY = checked(RunSpec("digits", "lenet", "global_unstructured", levels=16, epochs=1, batch_size=128))
 SPECS = tuple(replace(TINY, seed=seed) for seed in range(3))
 
 
@@ -37,8 +37,8 @@ def sweep_while_a_node_dies(folder: Path) -> tuple[list[Result], list[str]]:
     from ray.cluster_utils import Cluster
 
     size = {"object_store_memory": cluster.OBJECT_STORE_BYTES, "include_dashboard": False}
-    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **size})
-    doomed, _ = (nodes.add_node(num_cpus=1, **size) for _ in range(2))
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, **size})
+    doomed = nodes.add_node(num_cpus=1, **size)
     lost: list[str] = []
 
     def noted(key: str) -> Lost:

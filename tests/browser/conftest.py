@@ -24,6 +24,8 @@ from tests.served import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
 
 WAIT_MILLISECONDS = 60_000
 USUAL: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
+GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 27)"}
+"""The background of a page in each scheme."""
 ASKED_BY_STREAMLIT = re.compile(r"/_stcore/(health|host-config)$")
 """Streamlit's own page looks for its server under the page's path first, and is told 404 on a deep link."""
 

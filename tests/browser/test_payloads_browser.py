@@ -1,4 +1,4 @@
-"""Names with HTML and markdown reach every page and hover text as plain text: no dialog, no request out."""
+"""Names with HTML and markdown reach every page, all dark, and hover text as plain text: no dialog, no request out."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from pages.shared import formats
 from pages.shared.frame import MENU
-from tests.browser.conftest import Watched
+from tests.browser.conftest import GROUNDS, Watched
 from tests.browser.payloads import PAYLOADS, SOME
 
 INJECTED = """() => [...document.querySelectorAll('*')].filter(found =>
@@ -36,11 +36,12 @@ def test_there_are_thirty_different_payloads() -> None:
 
 
 def test_names_are_text_on_every_page(visit: Callable[..., Watched]) -> None:
-    watched = visit()
+    watched = visit(color_scheme="dark")
     watched.open("/?study=payloads")
     seen = ""
     for entry in MENU:
         page = watched.follow(entry.label)
+        expect(page.get_by_test_id("stApp")).to_have_css("background-color", GROUNDS["dark"])
         page.wait_for_timeout(500)
         assert page.evaluate(INJECTED) == []
         assert page.get_by_test_id("stException").count() == 0

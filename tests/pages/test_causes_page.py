@@ -22,9 +22,9 @@ SPEC = RunSpec("qmnist", "lenet", "global_unstructured", levels=1, epochs=2, lea
 
 @pytest.fixture(scope="module")
 def arms_root(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of real runs on a few images: three arms, two seeds, classes and writers diagnosed."""
+    """A study of real runs on a few images: two arms, two seeds, classes and writers diagnosed."""
     root = tmp_path_factory.mktemp("arms-root")
-    for arm in ("none", "after", "both"):
+    for arm in ("none", "after"):
         for seed in (0, 1):
             spec = replace(SPEC, mitigation=arm, seed=seed, diagnose=("class", "writer"))
             run_experiment(spec, Study(root / "arms"), tiny_root, "cpu")
@@ -58,7 +58,7 @@ def test_mitigation_page_compares_the_arms(open_page: OpenPage, arms_root: Path,
     app = open_page("pages/mitigation.py", "arms", arms_root, measure=measure)
     assert len(app.main.get("plotly_chart")) == 2
     table = app.main.dataframe[0].value
-    assert list(table["arm"]) == [MITIGATIONS[arm].label for arm in ("none", "after", "both")]
+    assert list(table["arm"]) == [MITIGATIONS[arm].label for arm in ("none", "after")]
     assert "without mitigation" in words(app) and "picked after looking" in words(app)
 
 

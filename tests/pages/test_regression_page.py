@@ -12,7 +12,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.population import Size, made_population
-from engine.analysis.effects import Setting, effects
+from engine.analysis.effects import Setting
+from engine.analysis.effects import effects as measured_effects
 from engine.analysis.fits import ERRORS
 from engine.analysis.population import LeftOut, Population, population
 from engine.analysis.regression import fitted_model, regression
@@ -20,10 +21,10 @@ from engine.analysis.regression_record import Regression
 from engine.analysis.terms import PAPER, PLAIN, TERMS
 from engine.commands import main
 from engine.store import Study, examples_name
-from pages.shared import formats, load, load_models
-from pages.shared import regression as wording
+from pages.shared import coefficients, effects, formats, load, load_models
 from pages.shared.charts import regression as charts
 from pages.shared.load import Experiment
+from pages.shared.regression_command import Asked, command
 from tests.made import make_study
 from tests.pages.conftest import NASTY, TOP, words
 
@@ -86,7 +87,7 @@ def effect(found: Regression, key: str, errors: str = "hac") -> dict:
 
 
 def test_the_answer_is_the_effect_of_imbalance_and_entropy(found: Regression) -> None:
-    said = wording.answer_sentence(found)
+    said = effects.answer_sentence(found)
     for key in ("imbalance", "entropy"):
         row = effect(found, key)
         more = "more" if row["estimate"] > 0 else "less"
@@ -99,7 +100,7 @@ def test_the_answer_is_the_effect_of_imbalance_and_entropy(found: Regression) ->
 @pytest.mark.parametrize(("estimate", "half", "expected"), [(0.02, 0.01, "2.0 points more"), (-0.02, 0.03, "chance")])
 def test_an_open_effect_is_called_open(found: Regression, estimate: float, half: float, expected: str) -> None:
     rows = found.effects.assign(estimate=estimate, low=estimate - half, high=estimate + half)
-    said = wording.answer_sentence(replaced(found, effects=rows))
+    said = effects.answer_sentence(replaced(found, effects=rows))
     assert expected in said and ("chance" in said) == (half > abs(estimate))
 
 
@@ -111,17 +112,17 @@ def test_the_paper_stands_beside_with_its_direction(found: Regression) -> None:
     rows = found.effects.copy()
     rows.loc[rows["key"] == "imbalance", ["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
     rows.loc[rows["key"] == "entropy", ["end", "estimate", "low", "high"]] = (1.0, -0.01, -0.015, -0.005)
-    said = wording.detail_sentences(replaced(found, effects=rows))
+    said = effects.detail_sentences(replaced(found, effects=rows))
     assert "1.2 points more for imbalance and 2.4 points less for entropy" in said and "the same directions" in said
     rows.loc[rows["key"] == "entropy", ["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
-    assert "the opposite direction for entropy" in wording.detail_sentences(replaced(found, effects=rows))
+    assert "the opposite direction for entropy" in effects.detail_sentences(replaced(found, effects=rows))
 
 
 def test_other_errors_that_leave_an_effect_open_are_named(found: Regression) -> None:
     rows = found.effects.copy()
     rows[["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
     rows.loc[(rows["key"] == "imbalance") & (rows["errors"] == "class"), ["low", "high"]] = (-0.02, 0.04)
-    said = wording.detail_sentences(replaced(found, effects=rows))
+    said = effects.detail_sentences(replaced(found, effects=rows))
     assert "It may be chance, though**: imbalance with errors by class (± 3.0)." in said
 
 
@@ -131,16 +132,16 @@ def test_what_the_paper_found_follows_from_its_coefficients() -> None:
     model = fitted_model(made)
     table = made.table.assign(accuracy=model.fit.design.times(truth))
     exact = fitted_model(Population(table))
-    rows = effects(Setting(exact.fit, exact.layout, table), {"hac": exact.fit.results("hac")}).set_index("key")
+    rows = measured_effects(Setting(exact.fit, exact.layout, table), {"hac": exact.fit.results("hac")}).set_index("key")
     assert rows.loc["accuracy0", "estimate"] > 0 > rows.loc["sparsity", "estimate"]
     assert (rows.loc["treatment", "begin"], rows.loc["treatment", "end"]) == ("rewind", "finetune")
     for key, name in (("technique", formats.technique), ("network", formats.network)):
         most, least = (name(rows.loc[key, end]) for end in ("end", "begin"))
-        assert wording.PAPER_FOUND[key].lower() == f"{most} keeps most, {least} least".lower()
+        assert effects.PAPER_FOUND[key].lower() == f"{most} keeps most, {least} least".lower()
 
 
 def test_every_effect_has_a_sentence_with_its_number(found: Regression) -> None:
-    table = wording.effect_table(found)
+    table = effects.effect_table(found)
     assert len(table) == found.effects["key"].nunique() == 7
     for sentence, row in zip(table.iloc[:, 0], found.effects.query("errors == 'hac'").to_dict("records"), strict=True):
         assert f"{100 * abs(row['estimate']):.1f} points" in sentence
@@ -152,7 +153,7 @@ def test_what_is_left_out_is_said_once(many: Path) -> None:
     study = Study(many / "many")
     made = gathered(study)
     table = made.table[made.table["dataset"] == "fashion-mnist"].reset_index(drop=True)
-    said = wording.left_out_sentences(regression(Population(table.assign(imbalance=0.0))))
+    said = coefficients.left_out_sentences(regression(Population(table.assign(imbalance=0.0))))
     assert said == [
         "Not in the fit: data set (all rows have the same data set), network (all rows have the same network), "
         "imbalance (it is 0 in all rows), and with that exp(sparsity) × data set."
@@ -162,10 +163,10 @@ def test_what_is_left_out_is_said_once(many: Path) -> None:
 def test_columns_that_repeat_others_are_said_together(many: Path) -> None:
     table = gathered(Study(many / "many")).table
     gone = table[~((table["treatment"] == "rewind") & (table["technique"] == "random_unstructured"))]
-    said = wording.left_out_sentences(regression(Population(gone.reset_index(drop=True))))
+    said = coefficients.left_out_sentences(regression(Population(gone.reset_index(drop=True))))
     assert said == ["Not in the fit: Rewind × Layer random: it is 0 in all rows."]
     three = (LeftOut("a", "it is 0 in all rows", term="treatment:technique"),) * 3
-    several = wording.left_out_sentences(replaced(regression(Population(table)), left_out=three))
+    several = coefficients.left_out_sentences(replaced(regression(Population(table)), left_out=three))
     assert several == [
         "Not in the fit: 3 columns of treatment × technique that repeat others, such as a: it is 0 in all rows."
     ]
@@ -182,18 +183,18 @@ def test_columns_that_repeat_others_are_said_together(many: Path) -> None:
     ],
 )
 def test_columns_have_names_for_people(column: str, term: str, expected: str) -> None:
-    assert wording.column_label(column, term) == expected
+    assert coefficients.column_label(column, term) == expected
 
 
 def test_the_command_prints_the_same_table(many: Path, found: Regression, capsys: pytest.CaptureFixture[str]) -> None:
     experiment = Experiment("qmnist", "writers", "lenet", "iterative", load_protocol(many))
-    asked = wording.Asked(experiment, "protocol", (), "paper", PAPER, "linear", "hac")
-    command = shlex.split(wording.command(str(many / "many"), asked))
-    assert command[:4] == ["python", "-m", "engine", "regression"]
-    assert main(command[3:]) == 0
+    asked = Asked(experiment, "protocol", (), "paper", PAPER, "linear", "hac")
+    words = shlex.split(command(str(many / "many"), asked))
+    assert words[:4] == ["python", "-m", "engine", "regression"]
+    assert main(words[3:]) == 0
     printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("technique[")]
     assert printed == [line for line in found.summary.splitlines() if line.startswith("technique[")]
-    own = wording.command("x", wording.Asked(experiment, "experiment", ("rewind",), "own", PLAIN[:2], "logit", "run"))
+    own = command("x", Asked(experiment, "experiment", ("rewind",), "own", PLAIN[:2], "logit", "run"))
     assert "--without rewind" in own and "--terms dataset,network" in own and "--link logit --errors run" in own
 
 
@@ -205,9 +206,9 @@ def load_protocol(many: Path) -> str:
 
 
 def test_coefficients_stand_under_their_headings(found: Regression) -> None:
-    counts = wording.groups_of(found)
+    counts = coefficients.groups_of(found)
     assert sum(counts.values()) == found.statistics.n_columns - 1 and list(counts)[0] == "Class"
-    table, second = (wording.coefficient_table(found, kind, list(counts), True) for kind in ("hac", "run"))
+    table, second = (coefficients.coefficient_table(found, kind, list(counts), True) for kind in ("hac", "run"))
     figure = charts.coefficient_chart(table, second, charts.Look("HAC", "By run", "accuracy", dark=False))
     ticks = list(figure.layout.yaxis.ticktext)
     assert len(ticks) == len(table) + len(counts)
@@ -219,7 +220,9 @@ def test_coefficients_stand_under_their_headings(found: Regression) -> None:
 
 
 def test_the_papers_coefficients_are_drawn_only_where_they_compare(found: Regression) -> None:
-    fitted, compared = (wording.coefficient_table(found, "hac", wording.GROUPS, scale) for scale in (False, True))
+    fitted, compared = (
+        coefficients.coefficient_table(found, "hac", coefficients.GROUPS, scale) for scale in (False, True)
+    )
     assert fitted.set_index("column").loc["imbalance", "published"] == TERMS["imbalance"].published
     assert compared["published"].isna().all()
 
@@ -231,8 +234,8 @@ def test_spread_is_the_standard_deviation_of_the_column(many: Path, found: Regre
 
 
 def test_a_chart_takes_as_many_groups_as_it_has_room_for() -> None:
-    assert wording.first_groups({"Class": 2, "Sparsity": 3, "Technique": 40}) == ["Class", "Sparsity"]
-    assert wording.first_groups({"Technique": 40}) == ["Technique"]
+    assert coefficients.first_groups({"Class": 2, "Sparsity": 3, "Technique": 40}) == ["Class", "Sparsity"]
+    assert coefficients.first_groups({"Technique": 40}) == ["Technique"]
 
 
 def test_residual_charts_show_every_row(found: Regression) -> None:
@@ -249,7 +252,7 @@ def test_residual_charts_show_every_row(found: Regression) -> None:
 def test_page_says_what_the_engine_found(open_page: OpenPage, found: Regression) -> None:
     app = open_page("many")
     said = words(app)
-    assert wording.answer_sentence(found) in said and wording.detail_sentences(found) in said
+    assert effects.answer_sentence(found) in said and effects.detail_sentences(found) in said
     assert len(app.main.get("plotly_chart")) == 4
     assert any("OLS Regression Results" in block.value for block in app.main.code)
     assert [metric.value for metric in app.metric][:2] == [
@@ -293,5 +296,5 @@ def test_page_shows_the_shipped_study(open_page: OpenPage, demo_root: Path) -> N
     source = load.source("demo")
     experiment = load.experiments(source)[0]
     found = load_models.fitted(source, (experiment, "protocol", ()), PAPER, "linear", "hac")
-    assert wording.answer_sentence(found) in words(app)
+    assert effects.answer_sentence(found) in words(app)
     assert set(found.coefficients["errors"]) == set(ERRORS) and isinstance(found.effects, pd.DataFrame)
