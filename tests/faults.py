@@ -38,7 +38,7 @@ TINY = checked(RunSpec("digits", "lenet", "global_unstructured", levels=3, epoch
 TECHNIQUES = ("global_unstructured", "l1_structured", "random_unstructured", "random_structured")
 SPECS = tuple(
     replace(TINY, technique=technique, treatment=treatment, seed=seed)
-    for seed in range(2)
+    for seed in range(2 if os.environ.get("PRUNESCOPE_FULL") else 1)
     for treatment in ("rewind", "finetune")
     for technique in TECHNIQUES
 )
