@@ -72,10 +72,8 @@ def _outcomes(demo: Demo, dataset: str, grouping: str) -> pd.DataFrame | None:
         return None
     if grouping == "class":
         return arm_outcomes(groups_of_classes(classes))
-    models = classes[["run", *MODEL, "seed", "level", "sparsity"]].drop_duplicates().astype({"run": str})
-    parts = [demo.study.run_table(run, "groups").assign(run=run) for run in models["run"].unique()]
-    groups = models.merge(pd.concat(parts, ignore_index=True), on=["run", "level"])
-    return arm_outcomes(groups[groups["grouping"] == grouping])
+    models = classes[["run", *MODEL, "seed", "level", "sparsity"]].drop_duplicates()
+    return arm_outcomes(demo.study.run_tables(models, "groups").query("grouping == @grouping"))
 
 
 def _grouping(arm: str) -> str:

@@ -3,7 +3,7 @@
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -101,6 +101,16 @@ class Study:
         """The `levels`, `classes` or packed `predictions` of one run as they are kept."""
         file = f"{name}.parquet"
         return from_parquet(self.run_file(key, file, record), f"runs/{key}/{file}")
+
+    def runs_with(self, runs: Iterable[str], name: str) -> list[str]:
+        """Those of the runs that have a table of this name, which only some have."""
+        return [run for run in runs if (self.path / "runs" / run / f"{name}.parquet").exists()]
+
+    def run_tables(self, models: pd.DataFrame, name: str) -> pd.DataFrame:
+        """The tables of this name of all runs of `models` that have one, with the model's row beside; may be empty."""
+        models = models.astype({"run": str})
+        parts = [self.run_table(run, name).assign(run=run) for run in self.runs_with(models["run"].unique(), name)]
+        return models.merge(pd.concat(parts, ignore_index=True), on=["run", "level"]) if parts else pd.DataFrame()
 
     def levels(self) -> pd.DataFrame:
         """One row per model of every finished run: its identity, sparsity, accuracy, loss."""

@@ -1,7 +1,5 @@
 """What only some runs recorded, kept between reruns: diagnostics, mitigation, sizes on disk."""
 
-from pathlib import Path
-
 import pandas as pd
 import streamlit as st
 
@@ -13,7 +11,7 @@ from pages.shared.load import Experiment, Source, classes, levels
 @st.cache_resource(max_entries=256, show_spinner=False)
 def is_diagnosed(source: Source, experiment: Experiment) -> bool:
     """Whether a run of the experiment was diagnosed."""
-    return bool(_runs_with(source, experiment, "groups"))
+    return bool(source.study.runs_with(levels(source, experiment)["run"].astype(str).unique(), "groups"))
 
 
 def is_mitigated(source: Source, experiment: Experiment) -> bool:
@@ -50,12 +48,4 @@ def arms(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 def _run_tables(source: Source, experiment: Experiment, kind: str) -> pd.DataFrame:
     """A table that only some runs have, of all that have it, with each row's identity, seed and sparsity."""
-    models = levels(source, experiment)[["run", *MODEL, "seed", "level", "sparsity"]].astype({"run": str})
-    parts = [source.study.run_table(run, kind).assign(run=run) for run in _runs_with(source, experiment, kind)]
-    return models.merge(pd.concat(parts, ignore_index=True), on=["run", "level"]) if parts else pd.DataFrame()
-
-
-def _runs_with(source: Source, experiment: Experiment, kind: str) -> list[str]:
-    folder = Path(source.path) / "runs"
-    runs = levels(source, experiment)["run"].astype(str).unique()
-    return [run for run in runs if (folder / run / f"{kind}.parquet").exists()]
+    return source.study.run_tables(levels(source, experiment)[["run", *MODEL, "seed", "level", "sparsity"]], kind)

@@ -18,7 +18,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.browser.payloads import PAYLOADS, SOME
+from tests.browser.payloads import EVERYTHING, PAYLOADS, SOME
 from tests.made import make_study
 from tests.served import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
 
@@ -84,12 +84,11 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("studies")
     make_study(root / "made", levels=8, title="A made-up study")
     (root / "empty" / "runs").mkdir(parents=True)
-    everything = " ".join(PAYLOADS)
     names: dict[str, Any] = {
         "classes": PAYLOADS,
         "techniques": SOME,
-        "title": everything,
-        "description": everything,
+        "title": EVERYTHING,
+        "description": EVERYTHING,
     }
     names |= {"groups": {PAYLOADS[0]: PAYLOADS[:15], PAYLOADS[1]: PAYLOADS[15:]}, "network": PAYLOADS[2]}
     names |= {"treatments": (PAYLOADS[3],), "mitigation": PAYLOADS[4], "dataset": "own", "split": ""}

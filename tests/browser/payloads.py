@@ -35,3 +35,6 @@ PAYLOADS = (
 
 SOME = PAYLOADS[::4]
 """Enough for the names that multiply each other."""
+
+EVERYTHING = " ".join(PAYLOADS)
+"""For what takes a sentence."""
