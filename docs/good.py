@@ -3,6 +3,7 @@
 import pandas as pd
 
 from docs.study import LATER, Demo, markdown
+from engine import catalog
 from engine.analysis.distortion import alphas
 from engine.analysis.intervals import t_interval
 from engine.analysis.verdicts import verdict
@@ -32,7 +33,7 @@ def distortion_table(demo: Demo) -> str:
                 rows.append((dataset, formats.technique(technique), ratio, *facts, str(len(cell))))
                 found.append((technique, float(ratio), said))
     heads = ["data set", "technique", "ratio", "accuracy", "alpha (99 %)", "verdict", "recall variance", "seeds"]
-    return f"{_direction(found)}{markdown(pd.DataFrame(rows, columns=heads))}"
+    return f"{_direction(found)}{markdown(pd.DataFrame(rows, columns=heads))}{_stopped(demo)}"
 
 
 def _variances(runs: pd.DataFrame) -> pd.Series:
@@ -64,3 +65,18 @@ def _direction(found: list[tuple[str, float, str]]) -> str:
             f"{cells.count(against)}, undecided in the rest)"
         )
     return f"Found here, random pruning aside: {parts[0]}; {parts[1]}.\n\n"
+
+
+def _stopped(demo: Demo) -> str:
+    """How many runs end before the last ratio because a layer would be empty."""
+    runs = demo.of(catalog.refresh(demo.study).runs, protocol="at once to 50, 75")
+    runs = runs[runs["technique"].isin(TECHNIQUES)]
+    parts = []
+    for technique in TECHNIQUES:
+        ended = (runs.loc[runs["technique"] == technique, "stopped"].astype(str) != "").to_numpy()
+        if ended.any():
+            parts.append(f"{ended.sum()} of {len(ended)} runs with {formats.technique(technique)}")
+    if not parts:
+        return ""
+    words = "end before ratio 50, because a layer would have no weight left; the seeds of a row are those that get so far."
+    return f"\n\n{' and '.join(parts)} {words}"

@@ -3,10 +3,11 @@
 import streamlit as st
 
 from engine.analysis.causes import RELATIONS, bound_facts, cause_curves, correlation, skipped_groups
+from engine.analysis.identity import VARIANT
 from engine.records import PruneScopeError
 from pages.shared import causes, formats, load_extras
 from pages.shared.charts import causes as charts
-from pages.shared.comparison import VARIANT, variant_labels
+from pages.shared.comparison import variant_labels
 from pages.shared.frame import nothing, nothing_here, open_page
 from pages.shared.show import answer, beside, show_chart
 

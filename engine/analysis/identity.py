@@ -2,3 +2,6 @@
 
 MODEL = ("dataset", "split", "network", "technique", "treatment", "mitigation", "schedule", "protocol")
 """Identity of a model apart from seed and level; means over seeds never cross it."""
+
+VARIANT = ("technique", "treatment", "mitigation")
+"""What tells the models of one experiment apart, seed and level aside."""

@@ -100,6 +100,7 @@ def at_ratios(alphas: pd.DataFrame) -> pd.DataFrame:
     """The pruned models, one per series, seed and `ratio` (weights before / after; equal where nearly so).
 
     If a series has a ratio twice, its first level counts. A model without weights or of unknown sparsity is left out.
+    `n_started` is the number of seeds that the series has at any level, dense too.
     """
     pruned = alphas[(alphas["level"] > 0) & (alphas["sparsity"] < 1)]
     levels = pruned.groupby(["series", "level"], observed=True)["sparsity"].mean().reset_index()
@@ -108,11 +109,13 @@ def at_ratios(alphas: pd.DataFrame) -> pd.DataFrame:
     levels["cluster"] = _clusters(levels["own"].to_numpy(), levels["series"].tolist())
     levels["ratio"] = levels.groupby("cluster")["own"].transform("median")
     models = pruned.merge(levels[["series", "level", "ratio"]], on=["series", "level"])
+    models["n_started"] = models["series"].map(alphas.groupby("series", observed=True)["seed"].nunique()).astype(int)
     return models.drop_duplicates(["series", "seed", "ratio"], ignore_index=True)
 
 
 def cells(models: pd.DataFrame, confidence: float = CONFIDENCE) -> pd.DataFrame:
-    """One row per series and ratio of `at_ratios`: the columns of Cell, with sd, n_models, n_collapsed, mark, reason.
+    """One row per series and ratio of `at_ratios`: the columns of Cell, with sd, n_models, n_started, n_collapsed,
+    mark, reason.
 
     `n_seeds` counts the seeds that have alpha; `reason` says why alpha or its interval is NaN.
     """
@@ -131,10 +134,11 @@ def cells(models: pd.DataFrame, confidence: float = CONFIDENCE) -> pd.DataFrame:
         mark=[MARKS[word] for word in said],
         change_low=change_low,
         change_high=change_high,
+        n_started=groups["n_started"].first().to_numpy(int),
         n_collapsed=groups["collapsed"].sum().to_numpy(int),
         reason=np.where(table["alpha_n"] < 1, groups["reason"].first().to_numpy(), few),
     ).rename(columns={"n_seeds": "n_models", "alpha_n": "n_seeds", "alpha_sd": "sd"})
-    names = [*Cell.__dataclass_fields__, "sd", "n_models", "n_collapsed", "mark", "reason"]
+    names = [*Cell.__dataclass_fields__, "sd", "n_models", "n_started", "n_collapsed", "mark", "reason"]
     return table[["series", *names]]
 
 

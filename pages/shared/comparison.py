@@ -6,6 +6,7 @@ from typing import Literal
 
 import pandas as pd
 
+from engine.analysis.identity import VARIANT
 from engine.techniques import TECHNIQUES
 from pages.shared import formats, load, load_models
 from pages.shared.charts.style import GROUPS, marker, technique_colour
@@ -15,8 +16,6 @@ from pages.shared.load import Experiment, Source
 By = Literal["technique", "network", "dataset"]
 ORDER = (6, 2, 8, 4, 1, 5, 7, 3, 0)
 """The palette of groups, those first that show on light and dark alike."""
-
-VARIANT = ("technique", "treatment", "mitigation")
 
 
 @dataclass(frozen=True)

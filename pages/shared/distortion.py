@@ -58,6 +58,7 @@ def cautions(cells: pd.DataFrame, models: pd.DataFrame, chance: pd.DataFrame) ->
         few = "Some cells have" if fewest < cells["n_seeds"].max() else "Every cell has"
         wide = "no interval is possible and nothing is decided" if fewest < 2 else "intervals are wide"
         texts.append(f"{few} only {formats.seeds(fewest)}: {wide}.")
+    texts += _left_behind(cells)
     collapsed = int(cells["n_collapsed"].sum())
     if collapsed:
         of = f"{formats.count(collapsed)} of {formats.count(cells['n_models'].sum())} models put"
@@ -88,6 +89,16 @@ def finding_sentence(finding: Finding, most: int = 4) -> str:
     kind = "Difference of alpha" if finding.key in DIFFERENCES else "Alpha"
     numbers = f"{kind} by ratio: {'; '.join(parts[:most])}{more}."
     return f"- **{finding.text}**: {alone if len(counts) == 1 else several}. :gray[{numbers}]"
+
+
+def _left_behind(cells: pd.DataFrame) -> list[str]:
+    """That means at high ratios are of the runs that went so far, where others stopped before."""
+    texts = []
+    for series, rows in cells[cells["n_models"] < cells["n_started"]].groupby("series", observed=True, sort=False):
+        reached = [f"{row.n_models} to ratio {formats.number(row.ratio)}" for row in rows.itertuples()]
+        started = formats.count(rows["n_started"].iloc[0])
+        texts.append(f"Of {started} runs with {series} only {', '.join(reached)} went; their means are of those alone.")
+    return texts
 
 
 def _ending(best: HelpfulRange) -> str:

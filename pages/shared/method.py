@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from engine.analysis.identity import VARIANT
 from engine.catalog import Catalog
 from engine.datasets import DATASETS
 from engine.records import PruneScopeError
@@ -131,7 +132,7 @@ def paper_sentences(catalog: Catalog, source: Source) -> tuple[str, ...]:
     sentences = []
     groups = [runs for _, runs in catalog.runs.groupby(list(EXPERIMENT), observed=True)]
     for runs in sorted(groups, key=len, reverse=True):
-        by_model = runs.groupby(["technique", "treatment", "mitigation"], observed=True)
+        by_model = runs.groupby(list(VARIANT), observed=True)
         spec = source.study.record(str(runs["run"].iloc[0])).spec
         name = f"{formats.network(spec.network)} on {formats.dataset(spec.dataset)}, {runs['protocol'].iloc[0]}"
         size = "1 run" if len(runs) == 1 else f"{formats.count(len(runs))} runs"

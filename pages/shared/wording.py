@@ -6,6 +6,7 @@ import pandas as pd
 
 from engine.analysis.agreement import Agreement
 from engine.analysis.choice import BELOW_THRESHOLD, Choice, GiveUp
+from engine.analysis.identity import VARIANT
 from engine.records import CUT_NOTHING
 from pages.shared import formats
 
@@ -26,7 +27,7 @@ def choice_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> s
     """The choice, what it costs against the runner-up, and how sure it is."""
     chosen = points.iloc[choice.chosen]
     gap = formats.unfairness(chosen[choice.measure], choice.measure)
-    seeds = f"{chosen['n_seeds']} seed{'s' if chosen['n_seeds'] > 1 else ''}"
+    seeds = f"{formats.seeds(chosen['n_seeds'])}{_left_behind(points, chosen)}"
     text = (
         f"**Ship {point_name(chosen)}**: accuracy {formats.percent(chosen['accuracy'])}, "
         f"unfairness {gap} ({formats.measure(choice.measure).lower()}), mean of {seeds}."
@@ -92,6 +93,13 @@ def no_choice(choice: Choice, points: pd.DataFrame) -> str:
         best = formats.percent(points["accuracy"].max())
         return f"**No network reaches {formats.percent(choice.threshold)}.** The best has {best}: lower the threshold."
     return f"**Nothing can be chosen**: {choice.reason}."
+
+
+def _left_behind(points: pd.DataFrame, chosen: pd.Series) -> str:
+    """How many seeds of the same way of pruning end before this point: those of a run that would empty a layer."""
+    same = (points[list(VARIANT)] == chosen[list(VARIANT)]).all(axis=1)
+    n = int(points.loc[same, "n_seeds"].max() - chosen["n_seeds"])
+    return f" ({formats.count(n)} more {'stops' if n == 1 else 'stop'} before this sparsity)" if n else ""
 
 
 def _listed(words: list[str]) -> str:

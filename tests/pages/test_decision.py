@@ -210,3 +210,12 @@ def test_sentence_is_the_pages() -> None:
     source = load.source("planted")
     trust = agreement(points, load_points.by_seed(source, load.experiments(source)[0]), choice)
     assert decision.sentence == choice_sentence(points, choice, trust).replace("**", "").replace("\\", "")
+
+
+def test_sentence_says_how_many_seeds_stop_before_the_choice() -> None:
+    _, points, choice = made("planted")
+    seeds = load_points.by_seed(load.source("planted"), load.experiments(load.source("planted"))[0])
+    trust = agreement(points, seeds, choice)
+    assert "before this sparsity" not in choice_sentence(points, choice, trust)
+    fewer = points.assign(n_seeds=points["n_seeds"] - (np.arange(len(points)) == choice.chosen))
+    assert "(1 more stops before this sparsity)" in choice_sentence(fewer, choice, trust)

@@ -100,6 +100,16 @@ def test_cautions_name_few_seeds_collapse_missing_alpha_and_chance() -> None:
     assert "In 1 of 2 runs" in said
 
 
+def test_cautions_say_which_means_are_of_the_runs_that_went_so_far() -> None:
+    dense = pd.DataFrame({"level": 0, "sparsity": 0.0, "series": ["MP"] * 4 + ["RP"] * 4, "seed": [*range(4)] * 2})
+    alphas = MADE.drop(columns=["ratio", "n_started"])
+    stopped = alphas[(alphas["series"] == "MP") | (alphas["seed"] < 3) & (alphas["sparsity"] < 0.8)]
+    models = at_ratios(pd.concat([dense, stopped]))
+    said = distortion.cautions(cells(models), models, pd.DataFrame({"chance": []}))
+    assert "Of 4 runs with RP only 3 to ratio 2, 3 to ratio 4 went; their means are of those alone." in said
+    assert not any("MP" in text for text in said)
+
+
 def test_usual_ratios_are_those_nearest_to_the_papers_that_most_series_have() -> None:
     fine = [(1 - 0.8**level, 0.0, 1.0) for level in range(1, 21)]
     table = cells(models_of(1, MP=fine, RP=[fine[place] for place in (3, 9, 12)]))

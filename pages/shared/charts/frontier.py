@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from engine.analysis.choice import Choice
+from engine.analysis.identity import VARIANT
 from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import along, faded, ink, look, marker, sparsity_look, technique_colour
@@ -93,7 +94,7 @@ def _survivor_traces(
 
     Mitigated ones are outlined. The legend names techniques by colour and treatments by shape, to stay short.
     """
-    names = list(zip(*(points[name].tolist() for name in ("technique", "treatment", "mitigation")), strict=True))
+    names = list(zip(*(points[name].tolist() for name in VARIANT), strict=True))
     members: dict[tuple[str, str, str], list[int]] = {}
     for i in np.flatnonzero(choice.survivors & ~np.isnan(y)).tolist():
         members.setdefault(names[i], []).append(i)
@@ -207,7 +208,7 @@ def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[flo
 def space_chart(points: pd.DataFrame, choice: Choice, texts: Sequence[str], dark: bool) -> go.Figure:
     """Accuracy, sparsity and unfairness in three dimensions; the frontier's points are crossed."""
     places = dict(zip("xyz", ("sparsity", choice.measure, "accuracy"), strict=True))
-    keys = points[["technique", "treatment", "mitigation"]].astype(str)
+    keys = points[list(VARIANT)].astype(str)
     traces = []
     for (technique, treatment, mitigation), rows in keys.groupby(list(keys), sort=False):
         at = rows.index[points["level"].iloc[rows.index].argsort(kind="stable")]
