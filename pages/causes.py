@@ -6,6 +6,7 @@ from engine.analysis.causes import RELATIONS, bound_facts, cause_curves, correla
 from engine.analysis.identity import VARIANT
 from engine.records import PruneScopeError
 from pages.shared import causes, formats, load_extras
+from pages.shared.axis import choose_axis
 from pages.shared.charts import causes as charts
 from pages.shared.comparison import variant_labels
 from pages.shared.frame import nothing, nothing_here, open_page
@@ -60,15 +61,7 @@ with st.container(horizontal=True, gap="medium"):
         help="The level whose groups are compared. The paper's relations are about the dense network.",
         width=150,
     )
-    scale = st.segmented_control(
-        "Axis",
-        ["linear", "kept"],
-        default="linear",
-        required=True,
-        format_func={"linear": "sparsity", "kept": "weights kept"}.get,
-        key="axis",
-        bind="query-params",
-    )
+    scale = choose_axis("linear")
 colours = charts.group_colours(curves[curves["loss"].notna()], frame.dark)
 at_level = groups[groups["level"] == steps[shown]]
 found = [correlation(at_level, relation) for relation in RELATIONS]

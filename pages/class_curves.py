@@ -6,13 +6,13 @@ from engine.analysis.curves import with_accuracy
 from engine.records import PruneScopeError
 from engine.unfairness import UNFAIRNESS, unfairness_reason
 from pages.shared import falls, formats, load
+from pages.shared.axis import choose_axis
 from pages.shared.charts import class_curves as charts
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.charts.technique_curves import total_chart, unfairness_chart
 from pages.shared.frame import open_page
 from pages.shared.show import answer, beside, show_chart
 
-AXES = {"linear": "sparsity", "kept": "weights kept"}
 SEEDS = ("mean", "with bands", "each seed")
 FIRST = "first to fall"
 
@@ -48,16 +48,7 @@ with st.container(horizontal=True, gap="medium"):
     )
     fall = falls.first_fall(shown)
     spotlight = numbers.get(label, falls.in_spotlight(shown, fall))
-    scale = st.segmented_control(
-        "Axis",
-        list(AXES),
-        default="kept",
-        required=True,
-        format_func=AXES.get,
-        key="axis",
-        bind="query-params",
-        help="Most happens beyond 90 % sparsity; the log scale of the weights kept gives it room.",
-    )
+    scale = choose_axis("kept")
     seeds = st.segmented_control(
         "Seeds",
         SEEDS,

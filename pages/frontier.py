@@ -9,6 +9,7 @@ from engine.analysis.changeover import change_over_weights
 from engine.analysis.choice import choices_by_measure, choose
 from engine.unfairness import UNFAIRNESS
 from pages.shared import formats, load, load_extras, load_points, records
+from pages.shared.axis import choose_axis
 from pages.shared.charts import frontier as charts
 from pages.shared.charts.drawing import Drawing
 from pages.shared.decision import decision_html, decision_json
@@ -59,15 +60,8 @@ measure = labels[
     )
 ]
 options = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
-scale = options.segmented_control(
-    "Sparsity axis",
-    ["linear", "kept"],
-    default="linear",
-    required=True,
-    format_func={"linear": "sparsity", "kept": "weights kept (log)"}.get,
-    key="axis",
-    bind="query-params",
-)
+with options:
+    scale = choose_axis("linear")
 place = options.container(width=320)
 two = options.toggle(
     "Second stakeholder", key="two", bind="query-params", help="Compare with another weight.", width="content"

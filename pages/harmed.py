@@ -5,6 +5,7 @@ import streamlit as st
 from engine.analysis.exemplars import PERCENTILES, divergence, exemplar_accuracy, held_out_accuracy, percentile_cut
 from engine.analysis.representation import representation
 from pages.shared import formats, load, load_predictions, members
+from pages.shared.axis import choose_axis
 from pages.shared.charts import harmed as charts
 from pages.shared.frame import open_page
 from pages.shared.harm import (
@@ -29,15 +30,7 @@ n_classes = len(what_is_known.classes)
 said = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     networks = choose_populations(frame)
-    scale = st.segmented_control(
-        "Sparsity axis",
-        ["linear", "kept"],
-        default="kept",
-        required=True,
-        format_func={"linear": "sparsity", "kept": "weights kept (log)"}.get,
-        key="axis",
-        bind="query-params",
-    )
+    scale = choose_axis("kept")
 what = Exemplars(what_is_known, networks, divergence(networks.dense, networks.compressed, n_classes))
 accuracy = exemplar_accuracy(labels, networks.dense, networks.compressed, what.found)
 cuts = {at: percentile_cut(what.found.taxicab, at) for at in PERCENTILES}

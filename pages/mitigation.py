@@ -7,6 +7,7 @@ from engine.analysis.seeds import over_seeds
 from engine.mitigation import CONSTRAINTS, MITIGATIONS
 from engine.records import PruneScopeError
 from pages.shared import arms, formats, load, load_extras
+from pages.shared.axis import choose_axis
 from pages.shared.charts import mitigation as charts
 from pages.shared.comparison import variant_labels
 from pages.shared.frame import nothing, nothing_here, open_page
@@ -78,15 +79,7 @@ with st.container(horizontal=True, gap="medium"):
         help="The sparsity of the sentence and the table; the paper's Table 2 goes to 90 %.",
         width=130,
     )
-    scale = st.segmented_control(
-        "Axis",
-        ["linear", "kept"],
-        default="linear",
-        required=True,
-        format_func={"linear": "sparsity", "kept": "weights kept"}.get,
-        key="axis",
-        bind="query-params",
-    )
+    scale = choose_axis("linear")
 at_level, changed = curves[curves["level"] == steps[shown]], changes[changes["level"] == steps[shown]]
 with said:
     answer(arms.arm_sentence(at_level, changed, measure, grouping))

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.shared import formats, load, load_predictions
+from pages.shared.axis import choose_axis
 from pages.shared.charts import subgroups as charts
 from pages.shared.frame import open_page
 from pages.shared.parts import MOST_GROUPS, answer_sentence, choose_rates, shown_table, table_columns
@@ -35,15 +36,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         bind="query-params",
         help="Change: compressed − dense. % of dense: the same over the dense rate, as in Hooker 2020.",
     )
-    scale = st.segmented_control(
-        "Sparsity axis",
-        ["linear", "kept"],
-        default="kept",
-        required=True,
-        format_func={"linear": "sparsity", "kept": "weights kept (log)"}.get,
-        key="axis",
-        bind="query-params",
-    )
+    scale = choose_axis("kept")
 
 # -- what follows -----------------------------------------------------------------------------------------------------
 curves = load_predictions.subgroup_levels(frame.source, networks.runs, what.name, asked.columns, asked.positive)

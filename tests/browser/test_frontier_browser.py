@@ -114,7 +114,7 @@ def test_second_stakeholder_measure_and_axis_are_in_the_link(visit: Callable[...
     page = watched.open("/frontier?study=made&threshold=70&weight=0.1")
     page.get_by_text("Second stakeholder", exact=True).click()
     expect(page.get_by_text(re.compile("^The second stakeholder, at weight"))).to_be_visible()
-    page.get_by_text("weights kept (log)", exact=True).click()
+    page.get_by_text("weights kept", exact=True).click()
     watched.settle()
     expect(page).to_have_url(re.compile(r"two=true.*axis=kept|axis=.*two=true"))
     again = visit()
