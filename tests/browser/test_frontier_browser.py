@@ -121,7 +121,7 @@ def test_second_stakeholder_measure_and_axis_are_in_the_link(visit: Callable[...
     again.page.goto(page.url)
     again.settle()
     expect(again.page.get_by_text(re.compile("^The second stakeholder, at weight"))).to_be_visible()
-    expect(again.page.get_by_text("weights kept", exact=True)).to_be_visible()
+    expect(again.page.get_by_role("radio", name="weights kept")).to_be_checked()
 
 
 NONSENSE = (
