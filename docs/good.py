@@ -78,5 +78,5 @@ def _stopped(demo: Demo) -> str:
             parts.append(f"{ended.sum()} of {len(ended)} runs with {formats.technique(technique)}")
     if not parts:
         return ""
-    words = "end before ratio 50, because a layer would have no weight left; the seeds of a row are those that get so far."
-    return f"\n\n{' and '.join(parts)} {words}"
+    reason = "end before ratio 50, because a layer would have no weight left"
+    return f"\n\n{' and '.join(parts)} {reason}; the seeds of a row are those that get so far."

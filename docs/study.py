@@ -11,6 +11,8 @@ from engine.store import Study
 
 TOP = Path(__file__).resolve().parents[1]
 LATER = "not in the study yet"
+SHORT = {"technique": "global_unstructured", "treatment": "rewind", "protocol": "3 epochs"}
+PAPER = {"technique": "global_unstructured", "treatment": "rewind", "protocol": "30 epochs, crop 4, flip"}
 
 
 @dataclass(frozen=True)

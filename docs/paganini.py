@@ -1,0 +1,52 @@
+"""Paganini's accuracies and Table 1 beside ours."""
+
+import pandas as pd
+
+from docs.study import LATER, PAPER, SHORT, Demo, markdown
+from engine.analysis.curves import total_curves
+from engine.analysis.lines import slope_change
+from pages.shared import formats
+
+
+def accuracy_table(demo: Demo) -> str:
+    """LeNet on QMNIST, dense and at the last level, beside the paper's."""
+    rows = [
+        ("Paganini 2020, Section 4.1", "official", "30 epochs, crop, flip", "about 97 %", "about 78 % at 98.6 %", "6")
+    ]
+    for protocol in (PAPER, SHORT):
+        curve = total_curves(demo.of(demo.levels, dataset="qmnist", **protocol))
+        if curve.empty:
+            rows.append(("PruneScope", "writers", protocol["protocol"], LATER, LATER, "0"))
+            continue
+        first, last = curve.iloc[0], curve.iloc[-1]
+        after = f"{_with_interval(last)} at {formats.sparsity(last['sparsity'])}"
+        seeds = str(int(first["n_seeds"]))
+        rows.append(("PruneScope", "writers", protocol["protocol"], _with_interval(first), after, seeds))
+    return markdown(pd.DataFrame(rows, columns=["source", "split", "protocol", "dense", "pruned", "seeds"]))
+
+
+def slopes_table(demo: Demo) -> str:
+    """Table 1 of Paganini beside ours: lines of a writer's accuracy on mean absolute tilt."""
+    paper = {
+        "hsf0": (0.988, -0.025, 0.854, -0.296),
+        "hsf1": (0.983, -0.008, 0.831, -0.237),
+        "hsf4": (0.974, -0.084, 0.771, -0.295),
+        "full": (0.973, 0.006, 0.784, -0.138),
+    }
+    rows = [("Paganini 2020, Table 1", group, *(f"{v:.3f}" for v in values), "") for group, values in paper.items()]
+    for protocol in (PAPER, SHORT):
+        table = demo.writers(20, **protocol)
+        if table is None:
+            rows.append((f"PruneScope, {protocol['protocol']}", "all", LATER, LATER, LATER, LATER, ""))
+            continue
+        for row in slope_change(table, "abs_tilt", "series").itertuples():
+            numbers = (row.intercept_before, row.slope_before, row.intercept_after, row.slope_after)
+            change = f"{row.slope_change:+.3f} ({row.low:+.3f} to {row.high:+.3f})"
+            name = f"PruneScope, {protocol['protocol']}"
+            rows.append((name, row.group, *(f"{value:.3f}" for value in numbers), change))
+    heads = ["source", "series", "intercept before", "slope before", "intercept after", "slope after", "change (95 %)"]
+    return markdown(pd.DataFrame(rows, columns=heads))
+
+
+def _with_interval(row: pd.Series) -> str:
+    return f"{formats.percent(row['accuracy'])} {formats.plus_minus(row['low'], row['high'])}".strip()
