@@ -68,7 +68,10 @@ if about := contents.about(frame.source.study):
 st.dataframe(
     contents.experiment_table(catalog, frame.experiment),
     hide_index=True,
-    column_config={"Computing hours": st.column_config.NumberColumn(format="%.1f", help="Of all its runs together.")},
+    column_config={
+        "Protocol": st.column_config.TextColumn(width=300),
+        "Hours": st.column_config.NumberColumn(format="%.1f", help="Of computing, all its runs together."),
+    },
     alt="Data set, network, protocol, runs and seeds of each experiment.",
 )
 for sentence in contents.not_whole(catalog):

@@ -6,7 +6,7 @@ from engine.catalog import Catalog
 from engine.records import PruneScopeError
 from engine.store import Study
 from pages.shared import formats
-from pages.shared.load import EXPERIMENT, Experiment
+from pages.shared.load import EXPERIMENT, Experiment, n_models
 
 SHOWN = 3
 """How many of the runs that are not whole are named."""
@@ -36,12 +36,13 @@ def figures(catalog: Catalog) -> dict[str, tuple[str, str]]:
 
 
 def experiment_table(catalog: Catalog, chosen: Experiment) -> pd.DataFrame:
-    """One row per experiment, the largest first; the one that is shown is marked."""
+    """One row per experiment, the one of most models first; the one that is shown is marked."""
     groups = catalog.runs.groupby(list(EXPERIMENT), observed=True)
     table = groups.agg(
         runs=("run", "size"), techniques=("technique", "nunique"), seeds=("seed", "nunique"), hours=("seconds", "sum")
     )
-    table = table.sort_values("runs", ascending=False).reset_index()
+    models = n_models(catalog)
+    table = table.reindex(models.index).assign(models=models).reset_index()
     here = [Experiment(*map(str, row)) == chosen for row in table[list(EXPERIMENT)].itertuples(index=False)]
     return pd.DataFrame(
         {
@@ -51,9 +52,10 @@ def experiment_table(catalog: Catalog, chosen: Experiment) -> pd.DataFrame:
             "Network": [formats.network(str(name)) for name in table["network"]],
             "Protocol": table["protocol"].astype(str),
             "Techniques": table["techniques"],
-            "Runs": table["runs"],
             "Seeds": table["seeds"],
-            "Computing hours": table["hours"] / 3600,
+            "Runs": table["runs"],
+            "Models": table["models"],
+            "Hours": table["hours"] / 3600,
         }
     )
 

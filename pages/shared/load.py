@@ -97,10 +97,13 @@ def load_catalog(source: Source) -> Catalog:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def experiments(source: Source) -> list[Experiment]:
-    """The comparable sets of runs in a study, the largest first."""
-    runs = load_catalog(source).runs
-    counts = runs.groupby(list(EXPERIMENT), observed=True).size().sort_values(ascending=False)
-    return [Experiment(*map(str, key)) for key in counts.index]
+    """The comparable sets of runs in a study, the one of most models first."""
+    return [Experiment(*map(str, key)) for key in n_models(load_catalog(source)).index]
+
+
+def n_models(catalog: Catalog) -> pd.Series:
+    """How many models each experiment has, most first; by the columns of EXPERIMENT."""
+    return catalog.levels.groupby(list(EXPERIMENT), observed=True).size().sort_values(ascending=False, kind="stable")
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

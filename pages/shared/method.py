@@ -11,7 +11,7 @@ from engine.store import Study, examples_name
 from engine.techniques import TECHNIQUES
 from engine.unfairness import UNFAIRNESS
 from pages.shared import formats
-from pages.shared.load import EXPERIMENT, Source
+from pages.shared.load import EXPERIMENT, Source, n_models
 from pages.shared.protocol import difference_sentence
 
 SPLITS = {
@@ -128,10 +128,10 @@ def measure_table() -> pd.DataFrame:
 
 
 def paper_sentences(catalog: Catalog, source: Source) -> tuple[str, ...]:
-    """Each experiment of the study, the largest first, against the paper that it follows; markdown."""
+    """Each experiment of the study, the one of most models first, against the paper that it follows; markdown."""
     sentences = []
-    groups = [runs for _, runs in catalog.runs.groupby(list(EXPERIMENT), observed=True)]
-    for runs in sorted(groups, key=len, reverse=True):
+    groups = dict(list(catalog.runs.groupby(list(EXPERIMENT), observed=True)))
+    for runs in (groups[experiment] for experiment in n_models(catalog).index):
         by_model = runs.groupby(list(VARIANT), observed=True)
         spec = source.study.record(str(runs["run"].iloc[0])).spec
         name = f"{formats.network(spec.network)} on {formats.dataset(spec.dataset)}, {runs['protocol'].iloc[0]}"
