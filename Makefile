@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 
-.PHONY: run test check bench docs screenshots format clean
+.PHONY: run test check bench demo docs screenshots format clean
 
 $(VENV)/.installed: requirements.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,12 @@ check: $(VENV)/.installed-tests
 
 bench: $(VENV)/.installed-tests
 	$(BIN)/python -m benchmarks
+
+# Computes what the study that ships still lacks: hours.
+demo: $(VENV)/.installed
+	$(BIN)/python -m engine data get qmnist
+	$(BIN)/python -m engine data get fashion-mnist
+	$(BIN)/python -m engine sweep run demo --study data/demo
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/build.py
