@@ -98,7 +98,7 @@ def _kept_dense(spec: RunSpec, study: Study, lab: Laboratory) -> Dense | None:
 
 def _train_dense(spec: RunSpec, study: Study, lab: Laboratory, watch: Watcher) -> None:
     path = study.dense_file(spec.dense_key)
-    begun = time.monotonic()
+    begun = _computed(lab)
     network = lab.new_network(spec)
     initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     masks = full_masks(network)
@@ -107,7 +107,7 @@ def _train_dense(spec: RunSpec, study: Study, lab: Laboratory, watch: Watcher) -
     train_network(network, _grouped(spec, lab) if dual else lab.training, masks, lesson)
     outcome = replace(_outcome(network, lab, Step(0, 0.0, 0.0), masks), lessons=dual.rows if dual else ())
     save_states(path, {"initial": initial, "trained": network.state_dict()})
-    save_outcome(path.with_suffix(".outcome"), outcome, time.monotonic() - begun)
+    save_outcome(path.with_suffix(".outcome"), outcome, _computed(lab) - begun)
 
 
 class _Run:
@@ -132,7 +132,7 @@ class _Run:
         kept, todo = self._resume()
         stopped = ""
         for step in todo:
-            begun = time.monotonic()
+            begun = _computed(self.lab)
             self.reached = (kept[-1][0] if kept else dense).validation_accuracy
             try:
                 lessons = self._reach(step)
@@ -140,7 +140,7 @@ class _Run:
                 stopped = f"Level {step.level} would empty layer {layer}; level {step.level - 1} is the last."
                 break
             outcome = replace(self._tested(step), lessons=lessons)
-            seconds = time.monotonic() - begun  # of diagnostics, which change nothing, none are counted
+            seconds = _computed(self.lab) - begun  # of diagnostics, which change nothing, none are counted
             kept.append((self._diagnosed(outcome), seconds))
             self._keep(*kept[-1])
         outcomes = [dense, *(outcome for outcome, _ in kept)]
@@ -286,6 +286,11 @@ def _megabytes(spec: RunSpec, lab: Laboratory) -> float:
     weights = 4e-6 * sum(tensor.numel() for tensor in lab.new_network(spec).state_dict().values())
     said = 20e-6 * len(lab.test) * (spec.n_levels + 1)
     return 2 * said + weights * (5 + 2 * spec.n_levels * spec.keep_checkpoints)
+
+
+def _computed(lab: Laboratory) -> float:
+    """Seconds of computing so far: the processor's own where it does the work; pauses and neighbours are out."""
+    return time.process_time() if lab.device.type == "cpu" else time.monotonic()
 
 
 def _provenance(lab: Laboratory, seconds: float, stopped: str) -> dict[str, object]:

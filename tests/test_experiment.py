@@ -53,6 +53,13 @@ def test_other_seed_gives_other_predictions(tmp_path: Path) -> None:
     assert (first != second).any()
 
 
+def test_recorded_seconds_are_of_computing_and_pauses_are_out(tmp_path: Path) -> None:
+    begun = time.process_time()
+    run_experiment(TINY, Study(tmp_path), ROOT, "cpu", lambda progress: time.sleep(0.5))
+    record = Study(tmp_path).record(checked(TINY).key)
+    assert 0 < record.provenance["seconds"] <= time.process_time() - begun + 0.1
+
+
 def test_run_killed_at_ten_moments_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     spec = checked(replace(TINY, levels=6, technique="random_unstructured"))
     begun = time.monotonic()
