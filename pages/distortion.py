@@ -165,9 +165,9 @@ st.caption(
 )
 
 # -- the paper's findings ---------------------------------------------------------------------------------------------
-if by == "technique":
+if by == "technique" and (found := findings(shown, confidence)):
     st.markdown("##### What the paper found, and this study", help="Good et al. 2022; decided by intervals, as above.")
-    for finding in findings(shown, confidence):
+    for finding in found:
         st.markdown(distortion.finding_sentence(finding))
 
 # -- balances before and after ----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pandas as pd
 
 from engine.analysis.intervals import t_interval
-from engine.analysis.verdicts import CONFIDENCE
+from engine.analysis.verdicts import CONFIDENCE, ROUNDING
 
 MAGNITUDE, UNDECAYED = "global_unstructured", "undecayed"
 """The techniques that the paper calls MP and UP."""
@@ -67,8 +67,10 @@ class _Cells:
 def findings(models: pd.DataFrame, confidence: float = CONFIDENCE) -> list[Finding]:
     """The findings on which these models (of `verdicts.at_ratios`, with `technique`) have evidence.
 
-    An interval that excludes 1 (of alpha) or 0 (of a difference by seed) decides; its side says how.
+    An interval that excludes 1 (of alpha) or 0 (of a difference by seed) decides; its side says how. Models that lost
+    no weight, quantized ones among them, are no evidence on pruning.
     """
+    models = models[models["ratio"] > 1 + ROUNDING]
     technique = dict(zip(models["series"], models["technique"].astype(str), strict=True))
     alpha = {key: rows.set_index("seed")["alpha"] for key, rows in models.groupby(["series", "ratio"])}
     ratios = {name: sorted(float(ratio) for series, ratio in alpha if series == name) for name in technique}

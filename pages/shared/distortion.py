@@ -95,9 +95,9 @@ def _left_behind(cells: pd.DataFrame) -> list[str]:
     """That means at high ratios are of the runs that went so far, where others stopped before."""
     texts = []
     for series, rows in cells[cells["n_models"] < cells["n_started"]].groupby("series", observed=True, sort=False):
-        reached = [f"{row.n_models} to ratio {formats.number(row.ratio)}" for row in rows.itertuples()]
+        reached = ", ".join(f"{row.n_models} reach ratio {formats.number(row.ratio)}" for row in rows.itertuples())
         started = formats.count(rows["n_started"].iloc[0])
-        texts.append(f"Of {started} runs with {series} only {', '.join(reached)} went; their means are of those alone.")
+        texts.append(f"Of {started} runs with {series}, {reached}: means there are of those alone.")
     return texts
 
 

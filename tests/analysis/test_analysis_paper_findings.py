@@ -65,3 +65,9 @@ def test_intervals_equal_scipy_seed_by_seed() -> None:
 def test_findings_without_their_techniques_are_left_out() -> None:
     found = findings(models({"l1_structured": (0.9, 1.2, 2.0)}))
     assert [one.key for one in found] == ["low", "high", "growth"]
+
+
+def test_models_that_lost_no_weight_are_no_evidence() -> None:
+    whole = models({"int8_static": (1.3, 1.3, 1.3)}).assign(ratio=1.0)
+    assert findings(pd.concat([models(PAPER), whole])) == findings(models(PAPER))
+    assert findings(whole) == []
