@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from engine.analysis.identity import VARIANT
 from pages.shared import contents, flags, formats, load, protocol
 from pages.shared.frame import MENU, open_page, shared_link
 from pages.shared.show import answer, beside
@@ -49,10 +50,11 @@ if found.no_groups and len(table):
 
 # -- how it was made, and where to look next --------------------------------------------------------------------------
 spec = load.spec(frame.source, frame.experiment)
-seeds = load.levels(frame.source, frame.experiment).groupby(["technique", "treatment"], observed=True)["seed"].nunique()
+seeds = load.levels(frame.source, frame.experiment).groupby(list(VARIANT), observed=True)["seed"].nunique()
 st.markdown("##### How these runs were made")
 st.markdown(
-    f"{formats.plain(protocol.protocol_sentences(spec))} {protocol.difference_sentence(spec, int(seeds.min()))}"
+    f"{formats.plain(protocol.protocol_sentences(spec))} "
+    f"{protocol.difference_sentence(spec, int(seeds.min()), int(seeds.max()))}"
 )
 
 st.markdown("##### Ask further")

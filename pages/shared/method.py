@@ -132,11 +132,11 @@ def paper_sentences(catalog: Catalog, source: Source) -> tuple[str, ...]:
     sentences = []
     groups = dict(list(catalog.runs.groupby(list(EXPERIMENT), observed=True)))
     for runs in (groups[experiment] for experiment in n_models(catalog).index):
-        by_model = runs.groupby(list(VARIANT), observed=True)
+        seeds = runs.groupby(list(VARIANT), observed=True)["seed"].nunique()
         spec = source.study.record(str(runs["run"].iloc[0])).spec
         name = f"{formats.network(spec.network)} on {formats.dataset(spec.dataset)}, {runs['protocol'].iloc[0]}"
         size = "1 run" if len(runs) == 1 else f"{formats.count(len(runs))} runs"
-        against = difference_sentence(spec, int(by_model["seed"].nunique().min()))
+        against = difference_sentence(spec, int(seeds.min()), int(seeds.max()))
         sentences.append(f"**{formats.plain(name)}** ({size}). {against}")
     return tuple(sentences)
 

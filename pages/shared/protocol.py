@@ -140,8 +140,11 @@ def differences(spec: RunSpec, paper: Reference) -> list[Difference]:
     ]
 
 
-def difference_sentence(spec: RunSpec, n_seeds: int) -> str:
-    """What was done otherwise than in the paper, in one sentence; markdown."""
+def difference_sentence(spec: RunSpec, fewest: int, most: int = 0) -> str:
+    """What was done otherwise than in the paper, in one sentence; markdown.
+
+    `fewest` and `most` are the seeds of the model that has least and of the one that has most.
+    """
     if spec.schedule == IMPORTED:
         return "There is no protocol to compare with a paper's."
     paper = reference(spec.schedule, spec.dataset, spec.network)
@@ -151,8 +154,9 @@ def difference_sentence(spec: RunSpec, n_seeds: int) -> str:
         f"{found.setting.words(found.here)} (there {found.setting.write(found.there)})"
         for found in differences(spec, paper)
     ]
-    if n_seeds < paper.n_seeds:
-        parts.append(f"{formats.seeds(n_seeds)} so far (there {paper.n_seeds})")
+    if fewest < paper.n_seeds:
+        seeds = f"{fewest} to {formats.seeds(most)}" if most > fewest else formats.seeds(fewest)
+        parts.append(f"{seeds} so far (there {paper.n_seeds})")
     data = "" if paper.same_data else f", which did not use {formats.dataset(spec.dataset)}"
     words = f"As in {paper.paper}{data}." if not parts else f"Against {paper.paper}{data}: {', '.join(parts)}."
     return formats.plain(words)

@@ -314,6 +314,11 @@ def test_what_was_shortened_follows_from_the_settings(epochs: int, n_seeds: int,
     assert expected in protocol.difference_sentence(spec, n_seeds).replace("\\", "")
 
 
+def test_unequal_seeds_are_told_as_a_range() -> None:
+    spec = load_preset("paper-qmnist").specs[0]
+    assert "3 to 5 seeds so far (there 6)" in protocol.difference_sentence(spec, 3, 5).replace("\\", "")
+
+
 def test_the_demo_preset_is_compared_with_its_papers() -> None:
     said = {protocol.difference_sentence(replace(spec, seed=0), 6) for spec in load_preset("demo").specs}
     plain = " ".join(said).replace("\\", "")
