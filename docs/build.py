@@ -32,7 +32,7 @@ def contents(demo: Demo) -> str:
         runs=("run", "nunique"),
         models=("run", "size"),
     )
-    return markdown(rows.reset_index().sort_values("runs", ascending=False))
+    return markdown(rows.reset_index().sort_values("models", ascending=False))
 
 
 def checksums(demo: Demo) -> str:

@@ -92,10 +92,10 @@ def finding_sentence(finding: Finding, most: int = 4) -> str:
 
 
 def _left_behind(cells: pd.DataFrame) -> list[str]:
-    """That means at high ratios are of the runs that went so far, where others stopped before."""
+    """That means at high ratios are of the runs that have them, where others stopped before."""
     texts = []
     for series, rows in cells[cells["n_models"] < cells["n_started"]].groupby("series", observed=True, sort=False):
-        reached = ", ".join(f"{row.n_models} reach ratio {formats.number(row.ratio)}" for row in rows.itertuples())
+        reached = ", ".join(f"{row.n_models} have ratio {formats.number(row.ratio)}" for row in rows.itertuples())
         started = formats.count(rows["n_started"].iloc[0])
         texts.append(f"Of {started} runs with {series}, {reached}: means there are of those alone.")
     return texts

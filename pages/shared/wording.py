@@ -96,10 +96,10 @@ def no_choice(choice: Choice, points: pd.DataFrame) -> str:
 
 
 def _left_behind(points: pd.DataFrame, chosen: pd.Series) -> str:
-    """How many seeds of the same way of pruning end before this point: those of a run that would empty a layer."""
+    """How many seeds of the same way of pruning have no such point, as where a run stopped before."""
     same = (points[list(VARIANT)] == chosen[list(VARIANT)]).all(axis=1)
     n = int(points.loc[same, "n_seeds"].max() - chosen["n_seeds"])
-    return f" ({formats.count(n)} more {'stops' if n == 1 else 'stop'} before this sparsity)" if n else ""
+    return f" ({formats.count(n)} more {'has' if n == 1 else 'have'} no such level)" if n else ""
 
 
 def _listed(words: list[str]) -> str:

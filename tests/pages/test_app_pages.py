@@ -314,6 +314,14 @@ def test_what_was_shortened_follows_from_the_settings(epochs: int, n_seeds: int,
     assert expected in protocol.difference_sentence(spec, n_seeds).replace("\\", "")
 
 
+def test_the_experiment_of_most_models_comes_first_not_that_of_most_runs(tmp_path: Path) -> None:
+    few = {"examples": 50, "writers": 0, "split": "", "techniques": ("gradient",), "treatments": ("rewind",)}
+    make_study(tmp_path / "demo", **few, dataset="short", seeds=3, levels=1)
+    make_study(tmp_path / "demo", **few, dataset="long", seeds=1, levels=8)
+    found = load.experiments(load.Source(str(tmp_path / "demo"), 0))
+    assert [one.dataset for one in found] == ["long", "short"]
+
+
 def test_unequal_seeds_are_told_as_a_range() -> None:
     spec = load_preset("paper-qmnist").specs[0]
     assert "3 to 5 seeds so far (there 6)" in protocol.difference_sentence(spec, 3, 5).replace("\\", "")

@@ -212,10 +212,10 @@ def test_sentence_is_the_pages() -> None:
     assert decision.sentence == choice_sentence(points, choice, trust).replace("**", "").replace("\\", "")
 
 
-def test_sentence_says_how_many_seeds_stop_before_the_choice() -> None:
+def test_sentence_says_how_many_seeds_lack_the_chosen_level() -> None:
     _, points, choice = made("planted")
     seeds = load_points.by_seed(load.source("planted"), load.experiments(load.source("planted"))[0])
     trust = agreement(points, seeds, choice)
-    assert "before this sparsity" not in choice_sentence(points, choice, trust)
+    assert "no such level" not in choice_sentence(points, choice, trust)
     fewer = points.assign(n_seeds=points["n_seeds"] - (np.arange(len(points)) == choice.chosen))
-    assert "(1 more stops before this sparsity)" in choice_sentence(fewer, choice, trust)
+    assert "(1 more has no such level)" in choice_sentence(fewer, choice, trust)

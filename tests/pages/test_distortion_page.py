@@ -106,7 +106,7 @@ def test_cautions_say_which_means_are_of_the_runs_that_went_so_far() -> None:
     stopped = alphas[(alphas["series"] == "MP") | (alphas["seed"] < 3) & (alphas["sparsity"] < 0.8)]
     models = at_ratios(pd.concat([dense, stopped]))
     said = distortion.cautions(cells(models), models, pd.DataFrame({"chance": []}))
-    assert "Of 4 runs with RP, 3 reach ratio 2, 3 reach ratio 4: means there are of those alone." in said
+    assert "Of 4 runs with RP, 3 have ratio 2, 3 have ratio 4: means there are of those alone." in said
     assert not any("MP" in text for text in said)
 
 
