@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from engine.datasets import data_root
-from engine.experiment import dense_network
+from engine.dense import dense_network
 from engine.laboratory import open_laboratory
 from engine.records import RunSpec
 from engine.specs import checked

@@ -1,36 +1,35 @@
 """One run from its spec to its record: train, prune, treat, level by level, resuming where it was left."""
 
 import platform
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 import torch
-from torch import nn
 
 import engine
 from engine.attributes import class_table, example_table
-from engine.claims import claim
+from engine.dense import Dense, dense_network
 from engine.diagnostics import Diagnosis
-from engine.dual import Dual, Members
+from engine.dual import Dual
 from engine.files import check_writable
 from engine.laboratory import Laboratory, open_laboratory
+from engine.lessons import computed, grouped_split, lesson_of, members_of, outcome_of
 from engine.masks import Cut, EmptyLayer, Masks, apply_masks, count_all, count_kept, cut_masks, full_masks, prunable
-from engine.mitigation import CONSTRAINTS, mitigates
+from engine.mitigation import mitigates
 from engine.outcomes import Outcome, row_tables, run_tables
 from engine.quantization import on_cpu, quantize_network, sizes
 from engine.randomness import generator
-from engine.records import Progress, PruneScopeError, RunSpec, Watcher
+from engine.records import Progress, RunSpec, Watcher
 from engine.schedules import SCHEDULES, Step, check_gradual, gradual_sparsity, steps
-from engine.snapshots import State, load_outcome, load_states, save_outcome, save_states
+from engine.snapshots import load_outcome, load_states, save_outcome, save_states
 from engine.specs import checked
 from engine.store import Study, examples_name
 from engine.tables import to_parquet
 from engine.techniques import TECHNIQUES
-from engine.training import Lesson, Split, evaluate_network, mean_gradients, train_network
+from engine.training import mean_gradients, train_network
 
 
 @dataclass(frozen=True)
@@ -40,16 +39,6 @@ class Finished:
     key: str
     computed: bool
     stopped: str = ""
-
-
-@dataclass(frozen=True)
-class Dense:
-    """The trained network that runs start from, its weights at initialisation, and what it said."""
-
-    initial: State
-    trained: State
-    outcome: Outcome
-    seconds: float
 
 
 def run_experiment(
@@ -79,37 +68,6 @@ def keep_examples(study: Study, spec: RunSpec, lab: Laboratory) -> None:
         study.write_examples(examples_name(spec), example_table(lab.dataset), class_table(lab.dataset))
 
 
-def dense_network(spec: RunSpec, study: Study, lab: Laboratory, watch: Watcher) -> Dense:
-    """The dense network of a run: found in the study, or trained and left there for the runs that share it."""
-    while (dense := _kept_dense(spec, study, lab)) is None:
-        with claim(study.path / "claims", f"dense-{spec.dense_key}") as ours:
-            if ours:
-                _train_dense(spec, study, lab, watch)
-            else:
-                time.sleep(0.5)
-    return dense
-
-
-def _kept_dense(spec: RunSpec, study: Study, lab: Laboratory) -> Dense | None:
-    path = study.dense_file(spec.dense_key)
-    states, kept = load_states(path, lab.device), load_outcome(path.with_suffix(".outcome"))
-    return Dense(states["initial"], states["trained"], *kept) if states is not None and kept is not None else None
-
-
-def _train_dense(spec: RunSpec, study: Study, lab: Laboratory, watch: Watcher) -> None:
-    path = study.dense_file(spec.dense_key)
-    begun = _computed(lab)
-    network = lab.new_network(spec)
-    initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    masks = full_masks(network)
-    dual = Dual(spec, _members(spec, lab)) if mitigates(spec, 0) else None
-    lesson = _lesson(spec, 0, spec.epochs, watch, objective=dual)
-    train_network(network, _grouped(spec, lab) if dual else lab.training, masks, lesson)
-    outcome = replace(_outcome(network, lab, Step(0, 0.0, 0.0), masks), lessons=dual.rows if dual else ())
-    save_states(path, {"initial": initial, "trained": network.state_dict()})
-    save_outcome(path.with_suffix(".outcome"), outcome, _computed(lab) - begun)
-
-
 class _Run:
     """The levels of one run, each kept as soon as it is finished."""
 
@@ -118,7 +76,7 @@ class _Run:
         self.folder = study.work_folder(spec.key)
         self.network = lab.new_network(spec)
         self.masks = full_masks(self.network)
-        self.training = _grouped(spec, lab) if mitigates(spec, 1) else lab.training
+        self.training = grouped_split(spec, lab) if mitigates(spec, 1) else lab.training
         self.diagnosis = Diagnosis(lab.training, [lab.grouping(name) for name in spec.diagnose], spec.seed)
         check_gradual(spec, lab.n_steps(spec, spec.n_epochs_after))
 
@@ -128,11 +86,11 @@ class _Run:
         dense = self._diagnosed(self.dense.outcome)
         if TECHNIQUES[self.spec.technique].quantizes:
             dense = replace(dense, sizes=(sizes(self.network.state_dict()),))
-        self.members = _members(self.spec, self.lab, self.network) if mitigates(self.spec, 1) else None
+        self.members = members_of(self.spec, self.lab, self.network) if mitigates(self.spec, 1) else None
         kept, todo = self._resume()
         stopped = ""
         for step in todo:
-            begun = _computed(self.lab)
+            begun = computed(self.lab)
             self.reached = (kept[-1][0] if kept else dense).validation_accuracy
             try:
                 lessons = self._reach(step)
@@ -140,7 +98,7 @@ class _Run:
                 stopped = f"Level {step.level} would empty layer {layer}; level {step.level - 1} is the last."
                 break
             outcome = replace(self._tested(step), lessons=lessons)
-            seconds = _computed(self.lab) - begun  # of diagnostics, which change nothing, none are counted
+            seconds = computed(self.lab) - begun  # of diagnostics, which change nothing, none are counted
             kept.append((self._diagnosed(outcome), seconds))
             self._keep(*kept[-1])
         outcomes = [dense, *(outcome for outcome, _ in kept)]
@@ -169,10 +127,10 @@ class _Run:
         """What the network of this level says, in eight bits where the technique asks for that."""
         way = TECHNIQUES[self.spec.technique].quantizes
         if not way:
-            return _outcome(self.network, self.lab, step, self.masks)
+            return outcome_of(self.network, self.lab, step, self.masks)
         made = quantize_network(self.network, way, self.lab.training)
         lab = replace(self.lab, test=on_cpu(self.lab.test), validation=on_cpu(self.lab.validation))
-        return replace(_outcome(made.network, lab, step, self.masks), sizes=(sizes(made.tensors),))
+        return replace(outcome_of(made.network, lab, step, self.masks), sizes=(sizes(made.tensors),))
 
     def _diagnosed(self, outcome: Outcome) -> Outcome:
         """The outcome of the network as it is now, with its diagnostics where the spec asks for them."""
@@ -203,7 +161,7 @@ class _Run:
             return self.masks
 
         dual = Dual(spec, self.members) if self.members else None
-        lesson = _lesson(spec, step.level, spec.n_epochs_after, self._tell, on_step, dual)
+        lesson = lesson_of(spec, step.level, spec.n_epochs_after, self._tell, on_step, dual)
         train_network(self.network, self.training, self.masks, lesson)
         return dual.rows if dual else ()
 
@@ -228,69 +186,11 @@ class _Run:
         return self.folder / f"level-{level:03d}.outcome"
 
 
-def _lesson(
-    spec: RunSpec,
-    level: int,
-    epochs: int,
-    watch: Watcher,
-    on_step: Callable[[int], Masks | None] = lambda done: None,
-    objective: Dual | None = None,
-) -> Lesson:
-    def on_epoch(epoch: int) -> None:
-        watch(Progress(spec.key, level, spec.n_levels, epoch, epochs))
-
-    return Lesson(spec, epochs, generator(spec.seed, level, "order"), on_epoch, on_step, objective)
-
-
-def _grouped(spec: RunSpec, lab: Laboratory) -> Split:
-    """The training split with the groups between which gaps are mitigated."""
-    return replace(lab.training, groups=torch.from_numpy(lab.grouping(spec.mitigated_group).training).to(lab.device))
-
-
-def _members(spec: RunSpec, lab: Laboratory, dense: nn.Module | None = None) -> Members:
-    """The groups between which gaps are mitigated; the dense network is asked where the constraint looks back at it."""
-    groups = lab.grouping(spec.mitigated_group)
-    n = numpy.array([(groups.training == code).sum() for code in range(len(groups.names))])
-    chances = None
-    if dense is not None and CONSTRAINTS[spec.constraint].is_one_sided:
-        chance = evaluate_network(dense, lab.training).probability
-        means = [chance[groups.training == code].mean() if n[code] else numpy.nan for code in range(len(n))]
-        chances = torch.tensor([*means, chance.mean()], dtype=torch.float32, device=lab.device)
-    shares = torch.tensor(n / len(groups.training), dtype=torch.float32, device=lab.device)
-    return Members(groups.name, groups.names, shares, chances)
-
-
-def _outcome(network: nn.Module, lab: Laboratory, step: Step, masks: Masks) -> Outcome:
-    said = evaluate_network(network, lab.test)
-    if not numpy.isfinite(said.loss).all():
-        raise PruneScopeError(
-            f"Training diverged at level {step.level}: the loss is not finite. Lower the learning rate."
-        )
-    validation = evaluate_network(network, lab.validation)
-    right = validation.prediction == lab.validation.labels.cpu().numpy()
-    return Outcome(
-        step.level,
-        step.sparsity,
-        count_all(masks),
-        count_kept(masks),
-        float(right.mean()),
-        said.prediction,
-        said.probability,
-        said.margin,
-        said.loss,
-    )
-
-
 def _megabytes(spec: RunSpec, lab: Laboratory) -> float:
     """Room that the run needs while it works and when it is kept, about."""
     weights = 4e-6 * sum(tensor.numel() for tensor in lab.new_network(spec).state_dict().values())
     said = 20e-6 * len(lab.test) * (spec.n_levels + 1)
     return 2 * said + weights * (5 + 2 * spec.n_levels * spec.keep_checkpoints)
-
-
-def _computed(lab: Laboratory) -> float:
-    """Seconds of computing so far: the processor's own where it does the work; pauses and neighbours are out."""
-    return time.process_time() if lab.device.type == "cpu" else time.monotonic()
 
 
 def _provenance(lab: Laboratory, seconds: float, stopped: str) -> dict[str, object]:

@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from engine import catalog, claims, experiment, files
+from engine import catalog, claims, dense, experiment, files
 from engine.laboratory import open_laboratory
 from engine.preset import Preset
 from engine.records import RunSpec
@@ -56,7 +56,7 @@ def log_work(folder: Path) -> Path:
     def log(*words: object) -> None:
         os.write(handle, (" ".join(map(str, (*words, os.getpid()))) + "\n").encode())
 
-    run, keep, train = experiment.run_experiment, experiment._Run._keep, experiment._train_dense
+    run, keep, train = experiment.run_experiment, experiment._Run._keep, dense._train_dense
 
     def logged_run(spec: RunSpec, study: Study, *others: object) -> object:
         if study.has_run(spec.key):
@@ -74,7 +74,7 @@ def log_work(folder: Path) -> Path:
         train(spec, *others)
         log("dense", spec.dense_key)
 
-    experiment.run_experiment, experiment._Run._keep, experiment._train_dense = logged_run, logged_keep, logged_train
+    experiment.run_experiment, experiment._Run._keep, dense._train_dense = logged_run, logged_keep, logged_train
     return path
 
 

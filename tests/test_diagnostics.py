@@ -24,10 +24,10 @@ from engine.diagnostics import (
     loss_bound,
     measure_group,
 )
-from engine.experiment import _outcome
 from engine.grouping import Grouping, grouping
 from engine.images import Dataset, ImageSet
 from engine.laboratory import Laboratory, open_laboratory
+from engine.lessons import outcome_of
 from engine.masks import full_masks
 from engine.modules import LeNet
 from engine.networks import NETWORKS
@@ -189,7 +189,7 @@ def test_bound_and_violation_by_hand() -> None:
 
 def test_bound_holds_for_a_small_change_and_rows_compare_with_dense(lab: Laboratory, trained: nn.Module) -> None:
     labels = lab.dataset.test.labels
-    outcome = _outcome(trained, lab, Step(0, 0.0, 0.0), full_masks(trained))
+    outcome = outcome_of(trained, lab, Step(0, 0.0, 0.0), full_masks(trained))
     diagnosis = Diagnosis(lab.training, [lab.grouping("class")], 0, Effort(500, 500, 20, 1e-2))
     dense = pd.DataFrame(diagnosis.rows(trained, outcome, labels))
     assert (dense["excessive_loss"] == 0).all() and (dense["bound"] == 0).all() and (dense["weight_change"] == 0).all()

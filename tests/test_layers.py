@@ -13,6 +13,8 @@ LAYERS = (
     {"sweep", "cluster", "estimate", "pool"},
     {"worker", "preset", "verify", "ingest", "marks"},
     {"experiment"},
+    {"dense"},
+    {"lessons"},
     {"laboratory", "diagnostics", "quantization"},
     {"store", "specs", "training", "snapshots", "curvature", "dual"},
     {"catalog", "datasets", "claims"},
