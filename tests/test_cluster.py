@@ -1,11 +1,12 @@
 """A sweep on Ray: a node that dies midway costs nothing but the runs in flight, and nobody without a token gets in.
 
-`python -m tests.test_cluster FOLDER` makes a cluster of two nodes on this machine, sweeps on it and kills one.
+`python -m tests.test_cluster FOLDER` makes a cluster on this machine, sweeps on it and kills the node that works.
 """
 
 import builtins
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -27,17 +28,17 @@ from engine.worker import Place, Result, perform
 from tests.studies import files_of
 
 TOP = Path(__file__).resolve().parents[1]
-TINY = checked(RunSpec("digits", "lenet", "global_unstructured", levels=16, epochs=1, batch_size=128))
+TINY = checked(RunSpec("digits", "lenet", "global_unstructured", levels=8, epochs=1, batch_size=128))
 SPECS = tuple(replace(TINY, seed=seed) for seed in range(3))
 
 
 def sweep_while_a_node_dies(folder: Path) -> tuple[list[Result], list[str]]:
-    """Results of a sweep on two nodes, one of which is killed while both work, and the runs that were lost by that."""
+    """Results of a sweep whose only working node dies in its second run and is replaced, and the runs lost by that."""
     ray = _import_ray("local")
     from ray.cluster_utils import Cluster
 
     size = {"object_store_memory": cluster.OBJECT_STORE_BYTES, "include_dashboard": False}
-    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, **size})
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **size})
     doomed = nodes.add_node(num_cpus=1, **size)
     lost: list[str] = []
 
@@ -46,10 +47,17 @@ def sweep_while_a_node_dies(folder: Path) -> tuple[list[Result], list[str]]:
         return Lost(key)
 
     def listen(event: object) -> None:
-        while doomed in nodes.worker_nodes and len(sweep_status(SPECS, Study(folder)).running) < 2:
+        if doomed not in nodes.worker_nodes:
+            return
+        while not (at_work := owners(folder / "claims")):
             time.sleep(0.01)
-        if doomed in nodes.worker_nodes:
-            nodes.remove_node(doomed, allow_graceful=False)
+        # A machine goes down at once: what still runs on the node may not finish while its other processes are ended.
+        for process in at_work:
+            os.kill(process, signal.SIGSTOP)
+        nodes.remove_node(doomed, allow_graceful=False)
+        for process in at_work:
+            os.kill(process, signal.SIGKILL)
+        nodes.add_node(num_cpus=1, **size)
 
     cluster.Lost = noted  # type: ignore[assignment, misc]
     preset, place = Preset("tiny", "Tiny", "", SPECS), Place(folder, folder, "cpu")
@@ -60,7 +68,13 @@ def sweep_while_a_node_dies(folder: Path) -> tuple[list[Result], list[str]]:
         nodes.shutdown()
 
 
-@pytest.mark.timeout(900)
+def owners(claims: Path) -> set[int]:
+    """Processes that hold a run's claim."""
+    files = [file for spec in SPECS for file in claims.glob(f"{spec.key}.[0-9]")]
+    return {json.loads(file.read_text())["process"] for file in files}
+
+
+@pytest.mark.timeout(300)
 def test_a_node_that_dies_midway_costs_no_run(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     command = [sys.executable, "-m", "tests.test_cluster", str(tmp_path / "ray")]
