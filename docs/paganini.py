@@ -4,7 +4,7 @@ import pandas as pd
 
 from docs.study import LATER, PAPER, SHORT, Demo, markdown
 from engine.analysis.curves import total_curves
-from engine.analysis.lines import slope_change
+from engine.analysis.slopes import slope_change
 from pages.shared import formats
 
 
@@ -43,7 +43,7 @@ def slopes_table(demo: Demo) -> str:
             numbers = (row.intercept_before, row.slope_before, row.intercept_after, row.slope_after)
             change = f"{row.slope_change:+.3f} ({row.low:+.3f} to {row.high:+.3f})"
             name = f"PruneScope, {protocol['protocol']}"
-            rows.append((name, row.group, *(f"{value:.3f}" for value in numbers), change))
+            rows.append((name, row.group, *map(formats.fixed, numbers), change))
     heads = ["source", "series", "intercept before", "slope before", "intercept after", "slope after", "change (95 %)"]
     return markdown(pd.DataFrame(rows, columns=heads))
 

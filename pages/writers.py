@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.lines import SlopeChange, slope_change
+from engine.analysis.slopes import WITHIN, SlopeChange, slope_change
 from engine.analysis.writers import hit_hardest, member_facts
 from pages.shared import formats, members
 from pages.shared.charts import writers as charts
@@ -39,10 +39,11 @@ def show_table_one(changes: pd.DataFrame, shown: Shown, is_paper_case: bool) -> 
     st.markdown(f"##### Lines of accuracy on {label}")
     rows = members.table_one(changes)
     st.dataframe(rows, hide_index=True, key="table-one", alt=f"Intercepts and slopes of accuracy on {label}.")
+    inside = members.NAMES[WITHIN] in rows
     st.caption(
         f"Standard errors in brackets. The test is paired: each {formats.plain(shown.of.member)}'s change on {label}, "
-        "HC3 errors. When accuracy falls for all, slopes have more room to grow; and of twenty tests one is below "
-        "0.05 by chance."
+        f"HC3 errors. {members.WITHIN_HELP if inside else ''}When accuracy falls for all, slopes have more room to "
+        "grow; and of twenty tests one is below 0.05 by chance."
     )
     if is_paper_case:
         with st.expander("What the paper printed"):
@@ -159,7 +160,7 @@ with upper:
 # -- Table 1 of this study, the attribute's spread ---------------------------------------------------------------------
 with upper:
     if attribute:
-        left, right = beside("lines", [1, 1])
+        left, right = beside("lines", [4, 3])
         with left:
             paper = (what.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
             show_table_one(changes, shown, paper)

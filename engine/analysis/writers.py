@@ -1,6 +1,6 @@
 """Who loses most: accuracy of each member of a grouping (a writer, say) before and after pruning.
 
-Works for any grouping with many members; the lines through members are in `lines`.
+Works for any grouping with many members; lines through members and how their slopes change are in `slopes`.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from engine.analysis.intervals import wilson_interval
-from engine.analysis.lines import SlopeChange, paired_slopes
 
 NOBODY = "no member has an accuracy before and after"
 
@@ -28,8 +27,6 @@ class MemberFacts:
     worst_before: float | None = None
     worst_after: float | None = None
     reason: str = ""
-    slope: SlopeChange | None = None
-    """Lines of accuracy on an attribute over all members; None if none was asked for."""
 
 
 def member_accuracy(
@@ -68,12 +65,11 @@ def hit_hardest(table: pd.DataFrame, k: int = 10) -> pd.DataFrame:
     return table.dropna(subset="change").sort_values(["change", "n"], ascending=[True, False]).head(k)
 
 
-def member_facts(table: pd.DataFrame, attribute: str = "", loss: float = 0.05) -> MemberFacts:
-    """Facts about the table of `member_accuracy`; with the change of slope if an attribute is named."""
-    slope = paired_slopes(table, attribute) if attribute else None
+def member_facts(table: pd.DataFrame, loss: float = 0.05) -> MemberFacts:
+    """Facts about the table of `member_accuracy`."""
     worst = hit_hardest(table, 1)
     if worst.empty:
-        return MemberFacts(len(table), loss, 0, reason=NOBODY, slope=slope)
+        return MemberFacts(len(table), loss, 0, reason=NOBODY)
     row = worst.iloc[0]
     return MemberFacts(
         n_members=len(table),
@@ -83,7 +79,6 @@ def member_facts(table: pd.DataFrame, attribute: str = "", loss: float = 0.05) -
         worst_n=int(row["n"]),
         worst_before=float(row["before"]),
         worst_after=float(row["after"]),
-        slope=slope,
     )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.lines import FULL, SlopeChange
+from engine.analysis.lines import FULL
+from engine.analysis.slopes import WITHIN, SlopeChange
 from engine.analysis.writers import MemberFacts
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS
@@ -48,6 +49,11 @@ LINES = {
     "intercept_after": "intercept after",
     "slope_after": "slope after",
 }
+NAMES = {FULL: "all", WITHIN: "all, within"}
+"""Heads of the lines that are of no one series."""
+
+WITHIN_HELP = f"“{NAMES[WITHIN]}” is one slope for all, with a level of its own for each group beside it. "
+
 PAPER = {
     "hsf0": (0.988, -0.025, 0.854, -0.296),
     "hsf1": (0.983, -0.008, 0.831, -0.237),
@@ -162,19 +168,27 @@ def loss_sentence(facts: MemberFacts, worst: str, moment: Moment, of: Words, whe
 
 
 def slope_sentence(changes: Sequence[SlopeChange], attribute: str, step: float, series: str) -> str:
-    """Whether the attribute matters more after pruning: over all members, then series by series."""
-    full, each = changes[-1], changes[:-1]
-    name = formats.plain(attribute_label(attribute))
-    if full.reason:
-        return f"Whether {name} matters more after pruning cannot be told: {full.reason}."
+    """Whether the attribute matters more after pruning: within series where there are several, each apart, over all."""
+    full, inside = changes[-1], next((row for row in changes if row.group == WITHIN and not row.reason), None)
+    each = [row for row in changes[:-1] if row.group != WITHIN]
+    name, kind = formats.plain(attribute_label(attribute)), formats.plain(series.replace("_", " "))
+    said = inside or full
+    if said.reason:
+        return f"Whether {name} matters more after pruning cannot be told: {said.reason}."
     text = (
-        f"**{_verdict(full, name)}**: {formats.number(step)} more of it goes with "
-        f"{formats.points(step * full.slope_before, 2)} of accuracy before and "
-        f"{formats.points(step * full.slope_after, 2)} after, a change of {change_words(full, step)}."
+        f"**{_verdict(said, name)}**: {formats.number(step)} more of it goes with "
+        f"{formats.points(step * said.slope_before, 2)} of accuracy before and "
+        f"{formats.points(step * said.slope_after, 2)} after, a change of {change_words(said, step)}"
     )
+    text += f", the differences between {kind} taken out." if inside else "."
     if len(each) > 1:
         apart = "; ".join(f"{formats.plain(row.group)} {change_words(row, step)}" for row in each)
-        text += f" Each {formats.plain(series.replace('_', ' '))} apart: {apart}."
+        text += f" Each {kind} apart: {apart}."
+    if inside and (_verdict(inside, name) != _verdict(full, name) or inside.slope_change * full.slope_change < 0):
+        text += (
+            f" One line over all would mislead, {change_words(full, step)}: it mixes in how the {kind} differ in "
+            f"{name} and in what they lose."
+        )
     return text
 
 
@@ -246,7 +260,7 @@ def table_one(changes: pd.DataFrame) -> pd.DataFrame:
     """Lines before and after and the test of their change, a column per series: estimate (standard error)."""
     columns = {"": ["n", *LINES.values(), "change of slope", "95 % interval", "p"]}
     for row in changes.to_dict("records"):
-        name = "all" if row["group"] == FULL else str(row["group"])
+        name = NAMES.get(row["group"], str(row["group"]))
         columns[name] = [
             formats.count(row["n"]),
             *(_estimate(row[key], row[f"{key}_se"]) for key in (*LINES, "slope_change")),

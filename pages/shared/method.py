@@ -35,7 +35,9 @@ INTERVALS = (
     "**The rate of a group or writer**: Wilson's 95 % interval for its number of examples, however many seeds there "
     "are, since all of them see the same examples.",
     "**A line through writers**: least squares with a 95 % band. Whether its slope changes is tested on each writer's "
-    "own change, with errors that allow for unequal spread (HC3). It covers which writers were drawn, not which seeds.",
+    "own change, with errors that allow for unequal spread (HC3). It covers which writers were drawn, not which seeds. "
+    "Where writers come in several series, the sentence is about the slope within series, each with a level of its "
+    "own: a line over all would also show how the series differ.",
     "**The choice on the frontier**: seeds are drawn again 500 times with replacement. The share of draws that choose "
     "the same network says how sure the choice is.",
     "**Class accuracy on many causes**: errors let neighbouring rows (HAC, as in the paper) or all rows of a run "

@@ -10,7 +10,8 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from engine.analysis.lines import SlopeChange, slope_change
+from engine.analysis.lines import FULL
+from engine.analysis.slopes import WITHIN, SlopeChange, slope_change
 from engine.analysis.writers import member_accuracy, member_facts
 from engine.images import ImageSet
 from engine.store import Study
@@ -73,10 +74,11 @@ def planted(studies: Path, level: int = 6) -> pd.DataFrame:
 
 def test_answer_states_what_the_engine_finds(page: Any, studies: Path) -> None:
     table = planted(studies)
-    facts, said = member_facts(table, "abs_tilt"), text(page("planted"))
+    facts, said = member_facts(table), text(page("planted"))
     assert f"{facts.n_losing} of 40 writers lose more than 5 points" in said and "mean of 3 seeds" in said
     assert f"writer {facts.worst}" in said and f"from {100 * (facts.worst_before or 0):.1f} %" in said
-    assert facts.slope is not None and f"95 %: {100 * facts.slope.low * 0.1:+.2f} to" in said
+    for group, change in slope_change(table, "abs_tilt", "series").set_index("group").iterrows():
+        assert group == FULL or f"{10 * change['slope_change']:+.2f} pt (95 %: {10 * change['low']:+.2f} to" in said
     assert "hsf0" in said and "hsf4" in said and "partly chance" in said and "A line is not a cause" in said
 
 
@@ -202,6 +204,19 @@ def test_verdict_follows_the_interval(low: float, before: float, after: float, v
     change = SlopeChange("full", 40, 1, 0, before, 0, 1, 0, after, 0, after - before, 0.1, -0.5, low, 0.01, "")
     change = change if low < 0 else SlopeChange(*[*vars(change).values()][:12], -0.1, low, 0.5, "")
     assert verdict in members.slope_sentence([change], "abs_tilt", 0.1, "")
+
+
+@pytest.mark.parametrize(("inside", "low", "told"), [(-0.4, -0.5, False), (0.4, 0.3, True), (-0.1, -0.3, True)])
+def test_line_over_all_that_misleads_is_told(inside: float, low: float, told: bool) -> None:
+    def change(group: str, by: float, low: float) -> SlopeChange:
+        numbers = {"slope_before": by / 4, "slope_after": by, "slope_change": by, "low": low, "high": 2 * by - low}
+        return SlopeChange(group, 40, **numbers)
+
+    rows = [*(change(group, inside, low) for group in ("hsf0", "hsf4", WITHIN)), change(FULL, -0.3, -0.4)]
+    said = members.slope_sentence(rows, "abs_tilt", 0.1, "series")
+    assert said.count("hsf") == 2 and f"a change of {10 * inside:+.2f} pt (95 %" in said and "taken out" in said
+    assert ("One line over all would mislead, -3.00 pt (95 %: -4.00 to -2.00)" in said) == told
+    assert list(members.table_one(pd.DataFrame(map(vars, rows)))) == ["", "hsf0", "hsf4", "all, within", "all"]
 
 
 def test_unknown_slope_is_told_with_its_reason() -> None:
