@@ -10,6 +10,7 @@ from engine.analysis.slopes import within_slopes
 from engine.analysis.writers import member_facts
 from engine.unfairness import unfairness_table
 from pages.shared import formats
+from pages.shared.members import change_words
 
 THRESHOLD, WEIGHTS = 0.925, (1.0, 100.0)
 
@@ -39,14 +40,12 @@ def _writers(demo: Demo) -> str:
     if table is None:
         return ""
     facts = member_facts(table)
-    n_seeds = demo.of(demo.levels, dataset="qmnist", **SHORT)["seed"].nunique()
-    mean = float((table["change"] * table["n"]).sum() / table["n"].sum())
     assert facts.worst_before is not None and facts.worst_after is not None
     return (
         f"**Some writers pay for all.** Global magnitude pruning to 98.85 % with rewinding changes accuracy by "
-        f"{formats.points(mean)}, but {facts.n_losing} of {facts.n_members} writers lose more than 5 points, and "
-        f"writer {facts.worst} falls from {formats.percent(facts.worst_before)} to "
-        f"{formats.percent(facts.worst_after)} on {facts.worst_n} digits (mean of {formats.seeds(n_seeds)})."
+        f"{formats.points(_mean_change(table))}, but {facts.n_losing} of {facts.n_members} writers lose more than 5 "
+        f"points, and writer {facts.worst} falls from {formats.percent(facts.worst_before)} to "
+        f"{formats.percent(facts.worst_after)} on {facts.worst_n} digits (mean of {_seeds(demo, SHORT)})."
     )
 
 
@@ -55,16 +54,22 @@ def _tilt(demo: Demo) -> str:
     if table is None:
         return ""
     slope = within_slopes(table, "abs_tilt", "series")
-    n_seeds = demo.of(demo.levels, dataset="qmnist", **PAPER)["seed"].nunique()
-    mean = float((table["change"] * table["n"]).sum() / table["n"].sum())
     more = "lose more" if slope.high < 0 else "lose less" if slope.low > 0 else "may lose more or less"
-    low, high = (formats.points(0.1 * end, 2).removesuffix(" pt") for end in (slope.low, slope.high))
     return (
         f"**Writers who lean {more}.** Under Paganini's protocol in full ({PAPER['protocol']}) the same pruning "
-        f"changes accuracy by {formats.points(mean)}; 0.1 more of mean absolute tilt goes with a further "
-        f"{formats.points(0.1 * slope.slope_change, 2)} (95 %: {low} to {high}; within series, "
-        f"{formats.count(slope.n)} writers, mean of {formats.seeds(n_seeds)})."
+        f"changes accuracy by {formats.points(_mean_change(table))}; within a series, 0.1 more of mean absolute tilt "
+        f"goes with a further {change_words(slope, 0.1)}; {formats.count(slope.n)} writers, mean of "
+        f"{_seeds(demo, PAPER)}."
     )
+
+
+def _mean_change(table: pd.DataFrame) -> float:
+    """Change of accuracy over all examples, from a table of members."""
+    return float((table["change"] * table["n"]).sum() / table["n"].sum())
+
+
+def _seeds(demo: Demo, protocol: dict[str, str]) -> str:
+    return formats.seeds(demo.of(demo.levels, dataset="qmnist", **protocol)["seed"].nunique())
 
 
 def _frontier(demo: Demo) -> str:

@@ -5,7 +5,7 @@ import pandas as pd
 from docs.study import LATER, PAPER, SHORT, Demo, markdown
 from engine.analysis.curves import total_curves
 from engine.analysis.slopes import slope_change
-from pages.shared import formats
+from pages.shared import formats, members
 
 
 def accuracy_table(demo: Demo) -> str:
@@ -27,13 +27,8 @@ def accuracy_table(demo: Demo) -> str:
 
 def slopes_table(demo: Demo) -> str:
     """Table 1 of Paganini beside ours: lines of a writer's accuracy on mean absolute tilt."""
-    paper = {
-        "hsf0": (0.988, -0.025, 0.854, -0.296),
-        "hsf1": (0.983, -0.008, 0.831, -0.237),
-        "hsf4": (0.974, -0.084, 0.771, -0.295),
-        "full": (0.973, 0.006, 0.784, -0.138),
-    }
-    rows = [("Paganini 2020, Table 1", group, *(f"{v:.3f}" for v in values), "") for group, values in paper.items()]
+    printed = members.PAPER.items()
+    rows = [("Paganini 2020, Table 1", group, *map(formats.fixed, values), "") for group, values in printed]
     for protocol in (PAPER, SHORT):
         table = demo.writers(20, **protocol)
         if table is None:
@@ -43,7 +38,7 @@ def slopes_table(demo: Demo) -> str:
             numbers = (row.intercept_before, row.slope_before, row.intercept_after, row.slope_after)
             change = f"{row.slope_change:+.3f} ({row.low:+.3f} to {row.high:+.3f})"
             name = f"PruneScope, {protocol['protocol']}"
-            rows.append((name, row.group, *map(formats.fixed, numbers), change))
+            rows.append((name, members.NAMES.get(row.group, row.group), *map(formats.fixed, numbers), change))
     heads = ["source", "series", "intercept before", "slope before", "intercept after", "slope after", "change (95 %)"]
     return markdown(pd.DataFrame(rows, columns=heads))
 

@@ -184,7 +184,7 @@ def slope_sentence(changes: Sequence[SlopeChange], attribute: str, step: float, 
     if len(each) > 1:
         apart = "; ".join(f"{formats.plain(row.group)} {change_words(row, step)}" for row in each)
         text += f" Each {kind} apart: {apart}."
-    if inside and (_verdict(inside, name) != _verdict(full, name) or inside.slope_change * full.slope_change < 0):
+    if inside and not inside.low <= full.slope_change <= inside.high:
         text += (
             f" One line over all would mislead, {change_words(full, step)}: it mixes in how the {kind} differ in "
             f"{name} and in what they lose."

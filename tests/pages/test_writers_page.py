@@ -206,7 +206,9 @@ def test_verdict_follows_the_interval(low: float, before: float, after: float, v
     assert verdict in members.slope_sentence([change], "abs_tilt", 0.1, "")
 
 
-@pytest.mark.parametrize(("inside", "low", "told"), [(-0.4, -0.5, False), (0.4, 0.3, True), (-0.1, -0.3, True)])
+@pytest.mark.parametrize(
+    ("inside", "low", "told"), [(-0.4, -0.6, False), (0.4, 0.3, True), (-0.1, -0.25, True), (0.1, -0.5, False)]
+)
 def test_line_over_all_that_misleads_is_told(inside: float, low: float, told: bool) -> None:
     def change(group: str, by: float, low: float) -> SlopeChange:
         numbers = {"slope_before": by / 4, "slope_after": by, "slope_change": by, "low": low, "high": 2 * by - low}
