@@ -9,6 +9,7 @@ PORT ?= 8501
 $(VENV)/.installed: requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m compileall -q app.py serve.py engine pages
 	touch $@
 
 $(VENV)/.installed-tests: $(VENV)/.installed tests/requirements.txt
@@ -16,7 +17,7 @@ $(VENV)/.installed-tests: $(VENV)/.installed tests/requirements.txt
 	touch $@
 
 run: $(VENV)/.installed
-	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
+	$(BIN)/python -m streamlit run serve.py --server.port $(PORT)
 
 # What fails beside other tests is tried once more by itself: browsers and killed processes need time of their own.
 # The first pass spares the words about failures that the second gives.
@@ -29,7 +30,7 @@ test: $(VENV)/.installed-tests
 check: $(VENV)/.installed-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy engine pages/shared docs/build.py
+	$(BIN)/mypy engine pages/shared serve.py docs/build.py
 	$(BIN)/python -m pytest tests/test_layers.py
 
 bench: $(VENV)/.installed-tests

@@ -64,16 +64,17 @@ for column, entries in zip(beside("pages", [1, 1]), (MENU[1:half], MENU[half:]),
         label = f"**{entry.label}** · {entry.question}"
         column.page_link(entry.file, label=label, icon=entry.icon, query_params=shared_link())
 
-st.markdown("##### All experiments in this study", help="Runs that differ in anything listed here are never averaged.")
+st.markdown(
+    "##### All experiments in this study",
+    help="Runs that differ in data set, split, network or protocol are never averaged. Hours of computing, all runs "
+    "together.",
+)
 if about := contents.about(frame.source.study):
     st.markdown(formats.plain(about))
-st.dataframe(
+st.table(
     contents.experiment_table(catalog, frame.experiment),
+    border="horizontal",
     hide_index=True,
-    column_config={
-        "Protocol": st.column_config.TextColumn(width=300),
-        "Hours": st.column_config.NumberColumn(format="%.1f", help="Of computing, all its runs together."),
-    },
     alt="Data set, network, protocol, runs and seeds of each experiment.",
 )
 for sentence in contents.not_whole(catalog):

@@ -113,6 +113,11 @@ def decode(offset: bytes, labels: np.ndarray, n_classes: int) -> np.ndarray:
     return ((np.frombuffer(offset, kind).astype(np.int64) + labels) % n_classes).astype(kind)
 
 
+def is_right(offset: bytes, n_classes: int) -> np.ndarray:
+    """Which of the predictions that `encode` packed are their labels."""
+    return np.frombuffer(offset, offset_type(n_classes)) == 0
+
+
 def offset_type(n_classes: int) -> np.dtype:
     """Smallest integer type that holds every class, in the byte order of files."""
     return np.min_scalar_type(max(n_classes - 1, 0)).newbyteorder("<")

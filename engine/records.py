@@ -6,7 +6,7 @@ Frozen dataclasses only; nothing here reads files or loads torch.
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 SCHEMA = 1
@@ -115,6 +115,7 @@ MITIGATION_SETTINGS = ("constraint", "mitigated_group", "dual_step", "dual_decay
 IDENTITY = ("dataset", "split", "network", "technique", "treatment", "mitigation", "schedule", "seed")
 """Settings that stand as columns of their own in every table of many runs."""
 
+_NAMES = tuple(f.name for f in fields(RunSpec))
 _DEFAULTS: dict[str, Any] = {"technique": "none"} | {
     f.name: f.default for f in fields(RunSpec) if f.default is not MISSING
 }
@@ -122,19 +123,19 @@ _DEFAULTS: dict[str, Any] = {"technique": "none"} | {
 
 def settings(spec: RunSpec) -> dict[str, Any]:
     """The settings that differ from their defaults, in JSON's types."""
+    values = ((name, getattr(spec, name)) for name in _NAMES)
     return {
         name: list(value) if isinstance(value, tuple) else value
-        for name, value in asdict(spec).items()
+        for name, value in values
         if name not in _DEFAULTS or value != _DEFAULTS[name]
     }
 
 
 def spec_from_settings(values: dict[str, Any]) -> RunSpec:
     """The spec that `settings` wrote, with an unknown setting refused."""
-    allowed = {f.name for f in fields(RunSpec)}
-    unknown = sorted(set(values) - allowed)
+    unknown = sorted(set(values).difference(_NAMES))
     if unknown:
-        raise PruneScopeError(f"Unknown setting {unknown[0]!r}; allowed are {', '.join(sorted(allowed))}.")
+        raise PruneScopeError(f"Unknown setting {unknown[0]!r}; allowed are {', '.join(sorted(_NAMES))}.")
     plain: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in values.items()}
     return RunSpec(**plain)
 

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 from engine.datasets import DATASETS
 from engine.grouping import CLASS
@@ -48,6 +48,14 @@ RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
     "dual_decay": _COUNT,
     "tolerance": (lambda value: 0 <= value < 1, "0 or more and below 1"),
 }
+_DEFAULTS = {f.name: f.default for f in fields(RunSpec)}
+_TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    name: ((int, float) if kind is float else get_origin(kind) or kind, kind.__name__)
+    for name, kind in get_type_hints(RunSpec).items()
+}
+"""Which type each setting has, and its name."""
+
+_OF_SCHEDULES = sorted({setting for row in SCHEDULES.values() for setting in row.settings})
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
@@ -75,19 +83,16 @@ def checked(spec: RunSpec) -> RunSpec:
 
 
 def _check_types(spec: RunSpec) -> None:
-    kinds = {"int": int, "float": (int, float), "str": str, "bool": bool}
-    for f in fields(RunSpec):
-        value = getattr(spec, f.name)
-        allowed = kinds.get(str(f.type), kinds.get(getattr(f.type, "__name__", ""), tuple))
-        if not isinstance(value, allowed) or (isinstance(value, bool) and allowed is not bool):  # type: ignore[arg-type]
-            raise PruneScopeError(f"{f.name} is {value!r}; it should be of type {getattr(f.type, '__name__', f.type)}.")
+    for name, (allowed, words) in _TYPES.items():
+        value = getattr(spec, name)
+        if not isinstance(value, allowed) or (isinstance(value, bool) and allowed is not bool):
+            raise PruneScopeError(f"{name} is {value!r}; it should be of type {words}.")
 
 
 def _check_schedule(spec: RunSpec) -> None:
     own = SCHEDULES[spec.schedule].settings
-    defaults = {f.name: f.default for f in fields(RunSpec)}
-    for name in sorted({setting for row in SCHEDULES.values() for setting in row.settings} - set(own)):
-        if getattr(spec, name) != defaults[name]:
+    for name in _OF_SCHEDULES:
+        if name not in own and getattr(spec, name) != _DEFAULTS[name]:
             raise PruneScopeError(
                 f"{name} has no meaning for the schedule {spec.schedule!r}; it takes {', '.join(own)}."
             )
@@ -120,8 +125,7 @@ def _check_quantization(spec: RunSpec) -> None:
 
 def _check_mitigation(spec: RunSpec) -> None:
     row, arm = CONSTRAINTS[spec.constraint], MITIGATIONS[spec.mitigation]
-    defaults = {f.name: f.default for f in fields(RunSpec)}
-    changed = [name for name in MITIGATION_SETTINGS if getattr(spec, name) != defaults[name]]
+    changed = [name for name in MITIGATION_SETTINGS if getattr(spec, name) != _DEFAULTS[name]]
     if spec.mitigation == "none" and changed:
         raise PruneScopeError(f"{changed[0]} has no meaning for the mitigation 'none'; choose before, after or both.")
     if "tolerance" in changed and not row.is_one_sided:

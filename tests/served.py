@@ -43,10 +43,10 @@ class Served:
 
 
 @contextmanager
-def serve(studies: Path, log: Path) -> Iterator[Served]:
+def serve(studies: Path, log: Path, script: str = "serve.py") -> Iterator[Served]:
     """The dashboard over a folder of studies, with the settings that ship, on a free port; ends with the block."""
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
     with open(log, "wb") as file:
         process = subprocess.Popen(
             command,

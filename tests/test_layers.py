@@ -53,7 +53,7 @@ def layer_of(module: str) -> int:
 
 
 ENGINE = sorted(p for p in (TOP / "engine").rglob("*.py") if p != TOP / "engine" / "__init__.py")
-PAGES = [TOP / "app.py", *sorted((TOP / "pages").rglob("*.py"))]
+PAGES = [TOP / "app.py", TOP / "serve.py", *sorted((TOP / "pages").rglob("*.py"))]
 
 
 @pytest.mark.parametrize("path", ENGINE, ids=lambda path: str(path.relative_to(TOP)))

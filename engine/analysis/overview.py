@@ -58,7 +58,7 @@ def red_flags(
     `gap_times` is NaN where the dense gap is 0. `groups` has one row per run, level, grouping and group: n, correct.
     A model without such a level has NaN and a reason.
     """
-    flags = _kept_levels(total_curves(levels), within)
+    flags = kept_levels(levels, within)
     runs = levels.drop_duplicates("run")[["run", *MODEL]].merge(flags[[*MODEL, "level"]].reset_index(), on=list(MODEL))
     runs = runs.set_index("run")[["index", "level"]].dropna()
     named = classes.assign(grouping="class", group=classes["class"])
@@ -69,6 +69,19 @@ def red_flags(
     columns = ["class", *(f"class_{name}" for name in LOSS), "grouping", "group", *(f"group_{name}" for name in LOSS)]
     counts = ("level", "n_seeds", "class", "class_n", "group_n")
     return flags.reindex(columns=[*MODEL, *KEPT, *columns, "reason"]).astype(dict.fromkeys(counts, "Int64"))
+
+
+def kept_levels(levels: pd.DataFrame, within: float = 0.01) -> pd.DataFrame:
+    """The first columns of `red_flags`, and the reason: the level of each model that it looks at."""
+    totals = total_curves(levels)
+    kept = totals[(totals["level"] > 0) & (totals["accuracy"] >= totals["dense_accuracy"] - within - ROUNDING)]
+    sparsest = kept.sort_values("sparsity", kind="stable").drop_duplicates(list(MODEL), keep="last")
+    models = totals.groupby(list(MODEL), observed=True, dropna=False)["dense_accuracy"].first().reset_index()
+    flags = models.rename(columns={"dense_accuracy": "known"}).merge(
+        sparsest[[*MODEL, *KEPT]], on=list(MODEL), how="left"
+    )
+    known = flags.pop("known").notna()
+    return flags.assign(reason=np.where(flags["level"].notna(), "", np.where(known, NONE_WITHIN, NO_DENSE)))
 
 
 def headline(flags: pd.DataFrame) -> Headline:
@@ -98,18 +111,6 @@ def headline(flags: pd.DataFrame) -> Headline:
         high=float(row[f"{kind}_high"]),
         gap_times=float(row[f"{kind}_gap_times"]),
     )
-
-
-def _kept_levels(totals: pd.DataFrame, within: float) -> pd.DataFrame:
-    """One row per model: its sparsest pruned level that keeps the accuracy, or NaN and the reason."""
-    kept = totals[(totals["level"] > 0) & (totals["accuracy"] >= totals["dense_accuracy"] - within - ROUNDING)]
-    sparsest = kept.sort_values("sparsity", kind="stable").drop_duplicates(list(MODEL), keep="last")
-    models = totals.groupby(list(MODEL), observed=True, dropna=False)["dense_accuracy"].first().reset_index()
-    flags = models.rename(columns={"dense_accuracy": "known"}).merge(
-        sparsest[[*MODEL, *KEPT]], on=list(MODEL), how="left"
-    )
-    known = flags.pop("known").notna()
-    return flags.assign(reason=np.where(flags["level"].notna(), "", np.where(known, NONE_WITHIN, NO_DENSE)))
 
 
 def _largest_loss(counts: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:

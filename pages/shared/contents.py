@@ -36,10 +36,10 @@ def figures(catalog: Catalog) -> dict[str, tuple[str, str]]:
 
 
 def experiment_table(catalog: Catalog, chosen: Experiment) -> pd.DataFrame:
-    """One row per experiment, the one of most models first; the one that is shown is marked."""
+    """One row per experiment, the one of most models first; the one that is shown is marked. Cells are markdown."""
     groups = catalog.runs.groupby(list(EXPERIMENT), observed=True)
     table = groups.agg(
-        runs=("run", "size"), techniques=("technique", "nunique"), seeds=("seed", "nunique"), hours=("seconds", "sum")
+        runs=("run", "size"), techniques=("technique", "nunique"), seeds=("seed", "nunique"), seconds=("seconds", "sum")
     )
     models = n_models(catalog)
     table = table.reindex(models.index).assign(models=models).reset_index()
@@ -47,15 +47,12 @@ def experiment_table(catalog: Catalog, chosen: Experiment) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Shown": ["●" if is_here else "" for is_here in here],
-            "Data set": [formats.dataset(str(name)) for name in table["dataset"]],
-            "Split": table["split"].astype(str),
-            "Network": [formats.network(str(name)) for name in table["network"]],
-            "Protocol": table["protocol"].astype(str),
-            "Techniques": table["techniques"],
-            "Seeds": table["seeds"],
-            "Runs": table["runs"],
-            "Models": table["models"],
-            "Hours": table["hours"] / 3600,
+            "Data set": [formats.plain(formats.dataset(str(name))) for name in table["dataset"]],
+            "Split": [formats.plain(name) for name in table["split"]],
+            "Network": [formats.plain(formats.network(str(name))) for name in table["network"]],
+            "Protocol": [formats.plain(name) for name in table["protocol"]],
+            **{name.capitalize(): table[name].map(formats.count) for name in ("techniques", "seeds", "runs", "models")},
+            "Hours": [f"{seconds / 3600:.1f}" for seconds in table["seconds"]],
         }
     )
 

@@ -36,8 +36,11 @@ def sparsity(value: float) -> str:
 
 
 def points(value: float, digits: int = 1, sign: bool = True) -> str:
-    """A difference of rates in points: "-3.2 pt"."""
-    return MISSING if _unknown(value) else f"{100 * value:{'+' if sign else ''}.{digits}f} pt"
+    """A difference of rates in points: "-3.2 pt"; what rounds to nothing has no sign."""
+    if _unknown(value):
+        return MISSING
+    rounded = round(100 * value, digits)
+    return f"{rounded:{'+' if sign and rounded else ''}z.{digits}f} pt"
 
 
 def points_in_words(value: float, digits: int = 1) -> str:
@@ -54,7 +57,7 @@ def number(value: float, digits: int = 3) -> str:
 
 def fixed(value: float, digits: int = 3) -> str:
     """A number with so many digits after the point, for columns of coefficients: "-0.025"."""
-    return MISSING if _unknown(value) else f"{value:.{digits}f}"
+    return MISSING if _unknown(value) else f"{value:z.{digits}f}"
 
 
 def p_value(value: float) -> str:

@@ -17,10 +17,10 @@ from engine.analysis.curves import class_curves, total_curves, unfairness_curves
 from engine.analysis.frontier import operating_points
 from engine.analysis.groups import group_counts
 from engine.analysis.identity import MODEL
-from engine.analysis.overview import red_flags
+from engine.analysis.overview import kept_levels, red_flags
 from engine.catalog import Catalog
 from engine.datasets import ImageSet, Request, load_dataset
-from engine.outcomes import decode
+from engine.outcomes import is_right
 from engine.records import PruneScopeError, RunSpec
 from engine.store import Study, examples_name
 from engine.tables import from_parquet
@@ -170,17 +170,14 @@ def unfairness_means(source: Source, experiment: Experiment, measure: str) -> pd
 def flags(source: Source, experiment: Experiment) -> RedFlags:
     """Who loses most at the sparsest level of each model that keeps its accuracy; groups where examples name them."""
     models, counts = levels(source, experiment), classes(source, experiment)
-    found = red_flags(models, counts)
-    kept = models.drop_duplicates("run")[["run", *MODEL]].merge(found[[*MODEL, "level"]], on=list(MODEL))
-    kept = kept.dropna(subset="level")
+    kept = kept_levels(models)[[*MODEL, "level"]].dropna(subset="level")
+    kept = models.drop_duplicates("run")[["run", *MODEL]].merge(kept, on=list(MODEL))
     wanted = dict(zip(kept["run"].astype(str), kept["level"].astype(int), strict=True))
     try:
         groups = _group_counts(source, experiment, wanted)
     except PruneScopeError as error:
-        return RedFlags(found, f"the groups cannot be read: {error}")
-    if groups is None:
-        return RedFlags(found, NO_GROUPS)
-    return RedFlags(red_flags(models, counts, groups), "")
+        return RedFlags(red_flags(models, counts), f"the groups cannot be read: {error}")
+    return RedFlags(red_flags(models, counts, groups), NO_GROUPS if groups is None else "")
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -229,19 +226,17 @@ def _group_counts(source: Source, experiment: Experiment, wanted: dict[str, int]
     if not names or not wanted:
         return None
     n_classes = len(class_facts(source, name))
-    grouped = table[["label", *names]].astype(dict.fromkeys(names, "category"))
-    parts = []
+    models, right = [], []
     for run, level in wanted.items():
         content = source.study.run_file(run, "predictions.parquet")
         rows = from_parquet(content, f"runs/{run}/predictions.parquet", ["level", "offset"])
-        there = rows["level"].to_numpy()
-        at = np.flatnonzero((there == 0) | (there == level))
-        if not len(at):
-            continue
-        labels = table["label"].to_numpy()
-        said = np.stack([decode(rows["offset"][int(row)].as_py(), labels, n_classes) for row in at])
-        parts.append(group_counts(grouped, there[at], said, names).assign(run=run))
-    return pd.concat(parts, ignore_index=True) if parts else None
+        for there, offset in zip(rows["level"].to_pylist(), rows["offset"], strict=True):
+            if there in (0, level):
+                models.append((run, there))
+                right.append(is_right(offset.as_py(), n_classes))
+    if not models:
+        return None
+    return group_counts(table, pd.DataFrame(models, columns=["run", "level"]), np.stack(right), names)
 
 
 def groupings(table: pd.DataFrame) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 from engine.preset import load_preset
@@ -122,13 +123,14 @@ def reference(schedule: str, dataset: str, network: str) -> Reference | None:
     if schedule not in PAPERS:
         return None
     paper, presets = PAPERS[schedule]
-    specs = [spec for name in presets for spec in _preset_specs(name) if spec.network == network]
-    if not specs:
-        return None
-    same = [spec for spec in specs if spec.dataset == dataset]
-    first = (same or specs)[0]
-    n_seeds = len({spec.seed for spec in specs if spec.dataset == first.dataset})
-    return Reference(paper, first, n_seeds, bool(same))
+    for same_data, name in product((True, False), presets):
+        specs = [spec for spec in _preset_specs(name) if spec.network == network]
+        if same_data:
+            specs = [spec for spec in specs if spec.dataset == dataset]
+        if specs:
+            n_seeds = len({spec.seed for spec in specs if spec.dataset == specs[0].dataset})
+            return Reference(paper, specs[0], n_seeds, same_data)
+    return None
 
 
 def differences(spec: RunSpec, paper: Reference) -> list[Difference]:

@@ -27,14 +27,15 @@ def group_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
     """Each group of few members at a point: grouping, group, n, dense, accuracy, low, high, change."""
     examples = load.examples(frame.source, load.example_set(frame.source, frame.experiment))
     groupings = load.groupings(examples)
-    parts = []
+    models, right = [], []
     for run in runs_of(frame, point)["run"].astype(str) if groupings else ():
         levels, said = load.predictions(frame.source, run)
-        wanted = np.isin(levels, (0, point["level"]))
-        parts.append(group_counts(examples, levels[wanted], said[wanted], groupings).assign(run=run))
-    if not parts:
+        for at in np.flatnonzero(np.isin(levels, (0, point["level"]))):
+            models.append((run, levels[at]))
+            right.append(said[at] == examples["label"].to_numpy())
+    if not models:
         return pd.DataFrame(columns=["grouping", "group", "n", "dense", "accuracy", "low", "high", "change"])
-    counts = pd.concat(parts, ignore_index=True)
+    counts = group_counts(examples, pd.DataFrame(models, columns=["run", "level"]), np.stack(right), groupings)
     counts["accuracy"] = counts["correct"] / counts["n"]
     means = over_seeds(counts, ["level", "grouping", "group"], ["accuracy", "n"])
     after = means[means["level"] == point["level"]].set_index(["grouping", "group"])

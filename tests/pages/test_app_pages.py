@@ -92,7 +92,11 @@ def planted_flags(study_root: Path, name: str = "planted") -> pd.DataFrame:
     """Red flags of a study with groups, every level of every run decoded."""
     study = Study(study_root / name)
     table = study.examples("qmnist-writers")
-    counts = [group_counts(table, *study.prediction_matrix(run), ["series"]).assign(run=run) for run in study.runs()]
+    labels, counts = table["label"].to_numpy(), []
+    for run in study.runs():
+        levels, said = study.prediction_matrix(run)
+        models = pd.DataFrame({"run": run, "level": levels})
+        counts.append(group_counts(table, models, said == labels, ["series"]))
     return red_flags(study.levels(), study.classes(), pd.concat(counts, ignore_index=True))
 
 

@@ -1,0 +1,41 @@
+"""Starts the dashboard, and reads what its first page shows while the browser still loads.
+
+`streamlit run app.py` starts it without that.
+"""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from threading import Thread
+
+from streamlit import App
+
+AHEAD = "reading ahead"
+"""Name of the thread. Streamlit warns of what is drawn outside of a session, such as the spinners of `load`."""
+
+logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").addFilter(
+    lambda record: record.threadName != AHEAD
+)
+
+
+def read_ahead() -> None:
+    """Fill the caches with what the Overview shows of the first study; what cannot be read, the page itself says."""
+    # Imported here, so that the server answers before.
+    from engine.records import PruneScopeError
+    from pages.shared import contents, flags, load, protocol  # noqa: F401
+
+    for source in map(load.source, load.study_names()[:1]):
+        with suppress(PruneScopeError):
+            for experiment in load.experiments(source)[:1]:
+                load.class_names(source, experiment)
+                load.flags(source, experiment)
+
+
+@asynccontextmanager
+async def reading_ahead(app: App) -> AsyncIterator[None]:
+    """Begin to read as soon as the server runs."""
+    Thread(target=read_ahead, name=AHEAD, daemon=True).start()
+    yield
+
+
+app = App("app.py", lifespan=reading_ahead)

@@ -1,0 +1,67 @@
+"""What the first page shows is there before anyone asks, and what cannot be read is left to the page."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import streamlit as st
+
+from engine import catalog
+from engine.records import PruneScopeError
+from pages.shared import load
+from serve import AHEAD, read_ahead
+from tests.made import make_study
+
+
+@pytest.fixture(autouse=True)
+def _no_caches() -> Iterator[None]:
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+def test_the_first_page_finds_everything_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_study(tmp_path / "made")
+    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(tmp_path))
+    said: list[logging.LogRecord] = []
+    listener = logging.Handler()
+    listener.emit = said.append  # type: ignore[method-assign]
+    logger = logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context")
+    logger.addHandler(listener)
+    try:
+        ahead = Thread(target=read_ahead, name=AHEAD)
+        ahead.start()
+        ahead.join()
+    finally:
+        logger.removeHandler(listener)
+    assert not said
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(catalog, "refresh", refuse)
+    monkeypatch.setattr(load, "red_flags", refuse)
+    source = load.source("made")
+    assert len(load.flags(source, load.experiments(source)[0]).table)
+
+
+@pytest.mark.parametrize("has_study", [False, True])
+def test_nothing_to_read_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_study: bool) -> None:
+    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(tmp_path))
+    if has_study:
+        (tmp_path / "empty" / "runs").mkdir(parents=True)
+    read_ahead()
+
+
+def test_what_cannot_be_read_is_left_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PruneScopeError("torn")
+
+    make_study(tmp_path / "made")
+    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(tmp_path))
+    monkeypatch.setattr(catalog, "refresh", refuse)
+    read_ahead()
+    with pytest.raises(PruneScopeError, match="torn"):
+        load.experiments(load.source("made"))
