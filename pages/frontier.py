@@ -83,6 +83,8 @@ wins = change_over_weights(points, choice, charts.WEIGHTS)
 said.markdown(choice_sentence(points, choice, trust))
 if second is not None:
     said.markdown(stakeholder_sentence(points, choice, second))
+if caution := records.caution(frame, points, points.iloc[choice.chosen]):
+    said.caption(caution)
 
 every_text = load_points.hover_texts(frame.source, frame.experiment, measure)
 texts = [every_text[number] for number in points["point"].tolist()]

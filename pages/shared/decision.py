@@ -44,6 +44,8 @@ class Decision:
     rivals: pd.DataFrame
     classes: pd.DataFrame
     groups: pd.DataFrame
+    cautions: list[str]
+    """What to know of this choice beside the limits of every choice."""
     runs: list[dict[str, Any]]
     link: str
     command: str
@@ -74,7 +76,7 @@ def decision_json(decision: Decision) -> str:
         "groups": _rows(decision.groups),
         "no_groups": decision.no_groups,
         "runs": decision.runs,
-        "limits": list(LIMITS),
+        "limits": [*decision.cautions, *LIMITS],
         "link": decision.link,
         "command": decision.command,
     }
@@ -113,7 +115,7 @@ def decision_html(decision: Decision, figures: Mapping[str, BaseFigure]) -> str:
         f"<p>Reproduce one run: <code>{html.escape(decision.command)}</code></p>",
         f'<p>Reopen this view: <a href="{html.escape(decision.link, quote=True)}">{html.escape(decision.link)}</a></p>',
         "<h2>Limits</h2>",
-        "<ul>" + "".join(f"<li>{html.escape(text)}</li>" for text in LIMITS) + "</ul>",
+        "<ul>" + "".join(f"<li>{html.escape(text)}</li>" for text in (*decision.cautions, *LIMITS)) + "</ul>",
         f'<p class="small">Made {html.escape(decision.made)}.</p>',
     ]
     head = f'<meta charset="utf-8"><title>Decision record: {html.escape(decision.study)}</title><style>{STYLE}</style>'

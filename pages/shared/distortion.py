@@ -7,9 +7,11 @@ import pandas as pd
 
 from engine.analysis.paper_findings import SAID, Evidence, Finding
 from engine.analysis.verdicts import Cell, HelpfulRange
+from engine.records import RunSpec
 from pages.shared import formats
 from pages.shared.charts.distortion import half
 from pages.shared.comparison import Series
+from pages.shared.gains import gain_sentence
 
 DIFFERENCES = ("growth", "undecayed")
 """Findings whose means are differences of alpha."""
@@ -48,6 +50,14 @@ def detail_sentences(ranges: Sequence[HelpfulRange], confidence: float) -> str:
                 "moved to other classes."
             )
     return " ".join([*parts, *_others(best, ranges[1:])])
+
+
+def gain_caution(best: HelpfulRange, one: Series, models: pd.DataFrame, spec: RunSpec) -> str:
+    """Why the accuracy at the end of a range is not due to pruning alone; empty where it hardly grows."""
+    if best.last is None:
+        return ""
+    there = models[(models["series"] == best.series) & (models["ratio"] == best.last.ratio)]
+    return gain_sentence(spec, *one.variant[:2], int(there["level"].iloc[0]), best.last.change)
 
 
 def cautions(cells: pd.DataFrame, models: pd.DataFrame, chance: pd.DataFrame) -> list[str]:

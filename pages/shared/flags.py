@@ -5,7 +5,9 @@ from collections.abc import Mapping
 import pandas as pd
 
 from engine.analysis.overview import NO_DENSE, headline
+from engine.records import RunSpec
 from pages.shared import formats
+from pages.shared.gains import gain_sentence
 from pages.shared.load import Experiment
 
 WITHIN = 0.01
@@ -13,9 +15,6 @@ WITHIN = 0.01
 
 LITTLE = 0.005
 """A loss below this is told, but not held against the model."""
-
-GAIN = 0.02
-"""A gain of accuracy above which pruning alone is no explanation."""
 
 NO_BREAK = "\u00a0"
 
@@ -65,8 +64,8 @@ def _largest_loss(flags: pd.DataFrame, told: pd.Series, names: Mapping[int, str]
     return f" **Under {model}, {loss} at {formats.sparsity(other['sparsity'])} sparsity, and the total hides it.**"
 
 
-def detail_sentences(flags: pd.DataFrame) -> str:
-    """Which model the headline speaks of; markdown."""
+def detail_sentences(flags: pd.DataFrame, spec: RunSpec) -> str:
+    """Which model the headline speaks of, one of the experiment of this spec; markdown."""
     if (flags["reason"] == NO_DENSE).all():
         return "Other pages show what there is."
     if flags["sparsity"].isna().all():
@@ -77,13 +76,8 @@ def detail_sentences(flags: pd.DataFrame) -> str:
         f"{formats.seeds(flag['n_seeds'])}: accuracy {formats.percent(flag['dense_accuracy'])} before, "
         f"{formats.percent(flag['accuracy'])} after."
     )
-    gain = flag["accuracy"] - flag["dense_accuracy"]
-    if gain > GAIN:
-        text += (
-            f" It gains {formats.points_in_words(gain)}: the dense network was not trained to its best, so part of what"
-            " follows is longer training, not pruning."
-        )
-    return text
+    model = (str(flag["technique"]), str(flag["treatment"]), int(flag["level"]))
+    return f"{text} {gain_sentence(spec, *model, flag['accuracy'] - flag['dense_accuracy'])}".strip()
 
 
 def cautions(flags: pd.DataFrame, n_classes: int) -> str:

@@ -13,7 +13,7 @@ from engine.analysis.slopes import WITHIN, SlopeChange
 from engine.analysis.writers import MemberFacts
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS
-from pages.shared.flags import GAIN
+from pages.shared.gains import GAIN
 
 MANY = 10
 """A grouping with fewer members has no lines worth drawing."""

@@ -4,6 +4,7 @@ import ast
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,10 +17,12 @@ from engine.analysis.identity import MODEL
 from engine.analysis.overview import headline, red_flags
 from engine.datasets import DATASETS
 from engine.preset import load_preset
+from engine.records import RunSpec
 from engine.store import Study
 from engine.unfairness import UNFAIRNESS
 from pages.shared import falls, flags, formats, load, method, protocol
 from pages.shared.frame import MENU, Entry
+from pages.shared.gains import epochs_in_all
 from pages.shared.load import Experiment, Source
 from tests.made import make_study
 from tests.pages.conftest import NASTY, TOP, OpenPage, words
@@ -200,8 +203,31 @@ def test_headline_adds_the_largest_loss_of_another_network() -> None:
 
 
 def test_a_gain_of_accuracy_is_explained() -> None:
-    assert "gains 10.0 points" in flags.detail_sentences(flag(dense_accuracy=0.8))
-    assert "gains" not in flags.detail_sentences(flag())
+    spec = RunSpec("qmnist", "lenet", "l1_structured", "rewind", 0, epochs=3)
+    assert "gains 10.0 points: the dense network was not" in flags.detail_sentences(flag(dense_accuracy=0.8), spec)
+    assert "gains" not in flags.detail_sentences(flag(), spec)
+    tuned = flag(dense_accuracy=0.89, treatment="finetune")
+    assert "gains 1.0 points on the dense network, but trained for 12 epochs" in flags.detail_sentences(tuned, spec)
+    assert "gains" not in flags.detail_sentences(flag(dense_accuracy=0.89), spec)
+
+
+@pytest.mark.parametrize(
+    ("settings", "technique", "treatment", "level", "epochs"),
+    [
+        ({"epochs": 3}, "l1_structured", "finetune", 0, 3),
+        ({"epochs": 3}, "l1_structured", "finetune", 20, 63),
+        ({"epochs": 3}, "l1_structured", "rewind", 20, 3),
+        ({"epochs": 3, "epochs_after": 2}, "l1_structured", "rewind", 20, 2),
+        ({"schedule": "oneshot", "epochs": 10, "epochs_after": 5}, "l1_structured", "finetune", 4, 15),
+        ({"schedule": "oneshot", "epochs": 10, "epochs_after": 5}, "int8_static", "finetune", 1, 10),
+        ({"schedule": "imported", "epochs": 0}, "theirs", "finetune", 2, 0),
+    ],
+)
+def test_epochs_behind_a_network(
+    settings: dict[str, Any], technique: str, treatment: str, level: int, epochs: int
+) -> None:
+    spec = RunSpec("qmnist", "lenet", "l1_structured", "rewind", 0, **settings)
+    assert epochs_in_all(spec, technique, treatment, level) == epochs
 
 
 def test_heat_grows_with_the_loss() -> None:

@@ -44,15 +44,20 @@ def _studies_are_those(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     st.cache_resource.clear()
 
 
-def made(name: str, threshold: float = 0.8, weight: float = 1.0) -> tuple[Decision, pd.DataFrame, Choice]:
-    """The decision on a study with all of its techniques, its points and the choice."""
+def framed(name: str) -> tuple[Frame, pd.DataFrame]:
+    """A study with all of its techniques, and its points."""
     source = load.source(name)
     experiment = load.experiments(source)[0]
     points = load.operating(source, experiment)
     keys = (tuple(map(str, points[column].unique())) for column in ("technique", "treatment"))
-    frame = Frame(source, name, experiment, *keys, dark=False)
+    return Frame(source, name, experiment, *keys, dark=False), points
+
+
+def made(name: str, threshold: float = 0.8, weight: float = 1.0) -> tuple[Decision, pd.DataFrame, Choice]:
+    """The decision on a study with all of its techniques, its points and the choice."""
+    frame, points = framed(name)
     choice = choose(points, threshold, weight)
-    trust = agreement(points, load_points.by_seed(source, experiment), choice)
+    trust = agreement(points, load_points.by_seed(frame.source, frame.experiment), choice)
     return records.decision(frame, points, choice, trust, records.link(frame, choice)), points, choice
 
 
@@ -102,6 +107,17 @@ def test_json_holds_the_choice_and_why_rivals_lost() -> None:
     reasons = rivals(points, choice)["reason"]
     assert [row["reason"].split(" by ")[0] for row in found["rivals"]] == list(reasons)
     assert found["limits"] == list(LIMITS) and found["study"] == "A study & more"
+
+
+def test_a_gain_by_longer_training_is_said() -> None:
+    frame, points = framed("planted")
+    tuned = points[(points["treatment"] == "finetune") & (points["level"] == 3)].iloc[0]
+    assert not records.caution(frame, points, tuned)
+    better = records.caution(frame, points, tuned.replace(tuned["accuracy"], 1.0))
+    assert "but trained for 4 epochs in all, that one for 1" in better
+    decision = replace(made("planted")[0], cautions=[better])
+    assert strict(decision_json(decision))["limits"] == [better, *LIMITS]
+    assert better in "".join(Tags(decision_html(decision, {})).words)
 
 
 def test_json_holds_classes_and_groups_with_sizes_and_intervals(studies: Path) -> None:
