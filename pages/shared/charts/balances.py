@@ -17,6 +17,9 @@ MANY_POINTS = 5000
 ROW = 175
 """Height of a row in pixels."""
 
+LINE = 18
+"""Height of a line of a column's title."""
+
 
 def balance_matrix(
     points: pd.DataFrame, slopes: pd.DataFrame, looks: Mapping[str, Look], near: bool, dark: bool
@@ -43,9 +46,10 @@ def balance_matrix(
                 traces.append(_line(across, fact["alpha"], {"color": drawn.colour, "width": 2}) | at)
             inside = f"{at['xaxis']} domain", f"{at['yaxis']} domain"
             notes.append(_note(_fact_text(fact), *inside, 0.03, 0.99))
+    above = 22 + LINE * max((_title(drawn).count("<br>") + 1 for drawn in looks.values()), default=1)
     layout = look(
-        110 + ROW * len(ratios),
-        margin={"l": 60, "r": 30, "t": 40, "b": 60},
+        70 + above + ROW * len(ratios),
+        margin={"l": 60, "r": 30, "t": above, "b": 60},
         annotations=notes,
         showlegend=False,
         **_axes(len(ratios), len(looks), across, upward),
@@ -100,7 +104,7 @@ def _domains(n: int, gap: float) -> list[tuple[float, float]]:
 def _titles(ratios: Sequence[float], looks: Mapping[str, Look]) -> list[dict[str, Any]]:
     middle = {"xanchor": "center", "font": {"size": 13}}
     notes = [
-        _note(drawn.name, f"{_ref('x', column)} domain", "paper", 0.5, 1.0) | middle | {"yanchor": "bottom"}
+        _note(_title(drawn), f"{_ref('x', column)} domain", "paper", 0.5, 1.0) | middle | {"yanchor": "bottom"}
         for column, drawn in enumerate(looks.values(), 1)
     ]
     notes += [
@@ -113,6 +117,11 @@ def _titles(ratios: Sequence[float], looks: Mapping[str, Look]) -> list[dict[str
     below = _note("normalised balance before pruning", "paper", "paper", 0.5, 0) | middle
     aside = _note("after pruning", "paper", "paper", 0, 0.5) | middle
     return [*notes, below | {"yshift": -30}, aside | {"textangle": -90, "xshift": -50, "yanchor": "middle"}]
+
+
+def _title(drawn: Look) -> str:
+    """A series' name, in as many lines as it has parts: many columns stand side by side."""
+    return drawn.name.replace(", ", ",<br>")
 
 
 def _note(text: str, x_of: str, y_of: str, x: float, y: float) -> dict[str, Any]:
