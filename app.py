@@ -13,8 +13,7 @@ rows, names = frame.keep(found.table), frame.class_names
 
 # -- the answer -------------------------------------------------------------------------------------------------------
 answer(flags.headline_sentence(rows, frame.experiment, names))
-spec = load.spec(frame.source, frame.experiment)
-st.markdown(flags.detail_sentences(rows, spec))
+st.markdown(f"{flags.detail_sentences(rows)} {flags.detail_training(rows, frame.source, frame.experiment)}")
 with st.container(border=True, width="content", key="way-on"):
     st.page_link(
         "pages/frontier.py",
@@ -50,6 +49,7 @@ if found.no_groups and len(table):
     st.caption(formats.plain(f"No worst group: {found.no_groups}."))
 
 # -- how it was made, and where to look next --------------------------------------------------------------------------
+spec = load.spec(frame.source, frame.experiment)
 seeds = load.levels(frame.source, frame.experiment).groupby(list(VARIANT), observed=True)["seed"].nunique()
 st.markdown("##### How these runs were made")
 st.markdown(

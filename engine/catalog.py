@@ -22,7 +22,7 @@ from engine import __version__
 from engine.files import BLANK, file_digest, is_whole, sealed, write_file
 from engine.mitigation import mitigation_words
 from engine.protocols import protocol
-from engine.records import IDENTITY, PruneScopeError, digest
+from engine.records import CONTROL, IDENTITY, PruneScopeError, digest
 from engine.tables import from_parquet, to_parquet
 
 if TYPE_CHECKING:
@@ -87,18 +87,34 @@ class Catalog:
 
     @cached_property
     def levels(self) -> pd.DataFrame:
-        """One row per model."""
-        return self._with_identity("levels")
+        """One row per model, those of controls aside."""
+        return self._with_identity("levels", controls=False)
 
     @cached_property
     def classes(self) -> pd.DataFrame:
-        """One row per model and class."""
-        return self._with_identity("classes")
+        """One row per model and class, those of controls aside."""
+        return self._with_identity("classes", controls=False)
 
-    def _with_identity(self, kind: str) -> pd.DataFrame:
-        rows = self.tables[kind]["row"].to_numpy()
-        identity = self.runs[["run", *IDENTITY[:-1], "protocol", "seed"]].take(rows).reset_index(drop=True)
-        return pd.concat([identity, self.tables[kind].drop_columns("row").to_pandas()], axis=1)
+    @cached_property
+    def control_levels(self) -> pd.DataFrame:
+        """One row per model of a control."""
+        return self._with_identity("levels", controls=True)
+
+    @cached_property
+    def control_classes(self) -> pd.DataFrame:
+        """One row per model of a control and class."""
+        return self._with_identity("classes", controls=True)
+
+    def _with_identity(self, kind: str, controls: bool) -> pd.DataFrame:
+        table, runs = self.tables[kind], self.runs[["run", *IDENTITY[:-1], "protocol", "seed"]]
+        is_control = (runs["technique"] == CONTROL) & (runs["schedule"] != "imported")
+        wanted = is_control.to_numpy() == controls
+        if not wanted.all():
+            table = table.filter(wanted[table["row"].to_numpy()])
+            named = [name for name in runs if name != "seed"]
+            runs = runs.assign(**{name: runs[name].where(wanted).cat.remove_unused_categories() for name in named})
+        identity = runs.take(table["row"].to_numpy()).reset_index(drop=True)
+        return pd.concat([identity, table.drop_columns("row").to_pandas()], axis=1)
 
 
 def refresh(study: Study, *kinds: str) -> Catalog:

@@ -68,6 +68,8 @@ def cut_masks(
 
     Weights that were cut stay cut. Raises `EmptyLayer` where nothing of a layer would remain.
     """
+    if cut.technique.cuts == "nothing":
+        return masks
     if cut.technique.cuts == "channels":
         after = {name: _cut_channels(weights[name], mask, cut) for name, mask in masks.items()}
     elif cut.technique.compares == "layer":

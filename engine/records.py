@@ -76,14 +76,14 @@ class RunSpec:
     @property
     def n_levels(self) -> int:
         """Number of levels after the dense one."""
-        if self.technique in CUT_NOTHING:
+        if self.technique in ONLY_QUANTIZED:
             return 1
         return self.levels if self.schedule == "iterative" else len(self.sparsities)
 
     @property
     def n_epochs_after(self) -> int:
         """Epochs of training at each of those levels."""
-        return 0 if self.technique in CUT_NOTHING else self.epochs_after or self.epochs
+        return 0 if self.technique in ONLY_QUANTIZED else self.epochs_after or self.epochs
 
 
 AFTER_DENSE = (
@@ -103,8 +103,11 @@ AFTER_DENSE = (
 )
 """Settings that matter only once the dense network is trained."""
 
-CUT_NOTHING = ("int8_dynamic", "int8_static")
+ONLY_QUANTIZED = ("int8_dynamic", "int8_static")
 """Techniques that leave every weight: they have one level after the dense one, and train no more."""
+
+CONTROL = "unpruned"
+"""The technique that cuts nothing but trains on as the others do: what pruning is told from longer training by."""
 
 MITIGATED_DENSE = ("before", "both")
 """Arms of mitigation whose dense network is mitigated too."""

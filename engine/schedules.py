@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.records import CUT_NOTHING, PruneScopeError, RunSpec
+from engine.records import CONTROL, ONLY_QUANTIZED, PruneScopeError, RunSpec
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,10 @@ TREATMENTS: dict[str, str] = {
 
 def steps(spec: RunSpec) -> list[Step]:
     """The levels of a run after the dense one."""
-    return [Step(1, 0.0, 0.0)] if spec.technique in CUT_NOTHING else SCHEDULES[spec.schedule].steps(spec)
+    if spec.technique in ONLY_QUANTIZED:
+        return [Step(1, 0.0, 0.0)]
+    found = SCHEDULES[spec.schedule].steps(spec)
+    return [Step(step.level, 0.0, 0.0) for step in found] if spec.technique == CONTROL else found
 
 
 def gradual_sparsity(spec: RunSpec, final: float, step: int) -> float | None:

@@ -11,7 +11,7 @@ from engine.grouping import CLASS
 from engine.mitigation import CONSTRAINTS, MITIGATIONS
 from engine.naming import nearest
 from engine.networks import NETWORKS
-from engine.records import MITIGATION_SETTINGS, PruneScopeError, RunSpec, settings
+from engine.records import MITIGATION_SETTINGS, ONLY_QUANTIZED, PruneScopeError, RunSpec, settings
 from engine.schedules import SCHEDULES, TREATMENTS
 from engine.techniques import TECHNIQUES
 
@@ -111,7 +111,7 @@ def _check_quantization(spec: RunSpec) -> None:
         raise PruneScopeError(
             f"treatment is {spec.treatment!r}; the technique {row.key!r} keeps the trained weights: say 'finetune'."
         )
-    if row.cuts == "nothing" and MITIGATIONS[spec.mitigation].pruned:
+    if spec.technique in ONLY_QUANTIZED and MITIGATIONS[spec.mitigation].pruned:
         raise PruneScopeError(
             f"mitigation is {spec.mitigation!r}; after the technique {row.key!r} nothing is trained that could be "
             "mitigated, so it is 'none' or 'before'."

@@ -113,11 +113,11 @@ class Study:
         return models.merge(pd.concat(parts, ignore_index=True), on=["run", "level"]) if parts else pd.DataFrame()
 
     def levels(self) -> pd.DataFrame:
-        """One row per model of every finished run: its identity, sparsity, accuracy, loss."""
+        """One row per model of every finished run, controls aside: its identity, sparsity, accuracy, loss."""
         return catalog.refresh(self, "levels").levels
 
     def classes(self) -> pd.DataFrame:
-        """One row per model and class of every finished run: n, correct, predicted, loss."""
+        """One row per model and class of every finished run, controls aside: n, correct, predicted, loss."""
         return catalog.refresh(self, "classes").classes
 
     # -- examples -----------------------------------------------------------------------------------------------

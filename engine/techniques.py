@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from engine.records import CONTROL
+
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
@@ -187,6 +189,16 @@ _PRUNING: dict[str, TechniqueRow] = {
     )
 }
 
+_CONTROL = TechniqueRow(
+    CONTROL,
+    "No pruning",
+    "Cuts nothing, and trains on as long as the others do: a control that tells pruning from longer training.",
+    "nothing",
+    "network",
+    magnitude,
+    "#1B1F24",
+)
+
 _QUANTIZING: tuple[TechniqueRow, ...] = (
     TechniqueRow(
         "int8_dynamic",
@@ -226,6 +238,7 @@ def _then(row: TechniqueRow, way: TechniqueRow, colour: str) -> TechniqueRow:
 TECHNIQUES: dict[str, TechniqueRow] = _PRUNING | {
     row.key: row
     for row in (
+        _CONTROL,
         *_QUANTIZING,
         _then(_PRUNING["global_unstructured"], _QUANTIZING[0], "#003F66"),
         _then(_PRUNING["global_unstructured"], _QUANTIZING[1], "#3D7FB0"),

@@ -7,7 +7,7 @@ from engine.analysis.distortion import BASES
 from engine.analysis.paper_findings import findings
 from engine.analysis.ttests import between_ratios, between_series
 from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
-from pages.shared import comparison, distortion, formats, load, load_models
+from pages.shared import comparison, distortion, formats, load_models
 from pages.shared import distortion_tables as tables
 from pages.shared.charts import distortion as charts
 from pages.shared.charts.balances import balance_matrix
@@ -91,9 +91,10 @@ ranges = helpful_ranges(table)
 with said:
     answer(distortion.range_sentence(ranges, by_name))
     st.markdown(distortion.detail_sentences(ranges, confidence))
-    best = by_name[ranges[0].series]
-    if caution := distortion.gain_caution(ranges[0], best, models, load.spec(frame.source, best.experiment)):
-        st.caption(caution)
+    if base == "recall" and (
+        training := distortion.range_training(ranges[0], by_name[ranges[0].series], models, frame.source)
+    ):
+        st.caption(training)
 
 ratio_names = tables.ratio_names(table["ratio"].unique())
 usual = [ratio_names[ratio] for ratio in tables.default_ratios(table)]

@@ -83,7 +83,7 @@ wins = change_over_weights(points, choice, charts.WEIGHTS)
 said.markdown(choice_sentence(points, choice, trust))
 if second is not None:
     said.markdown(stakeholder_sentence(points, choice, second))
-if caution := records.caution(frame, points, points.iloc[choice.chosen]):
+if caution := records.caution(frame, points, points.iloc[choice.chosen], measure):
     said.caption(caution)
 
 every_text = load_points.hover_texts(frame.source, frame.experiment, measure)

@@ -14,7 +14,7 @@ from engine.experiment import run_experiment
 from engine.laboratory import open_laboratory
 from engine.networks import NETWORKS
 from engine.quantization import N_CALIBRATION, WAYS, quantize_network, sizes
-from engine.records import CUT_NOTHING, PruneScopeError, RunSpec
+from engine.records import CONTROL, ONLY_QUANTIZED, PruneScopeError, RunSpec
 from engine.snapshots import load_states
 from engine.specs import checked
 from engine.store import Study
@@ -41,7 +41,7 @@ def run_of(study: Study, technique: str) -> str:
 
 def test_rows_name_ways_that_exist() -> None:
     assert {row.quantizes for row in TECHNIQUES.values() if row.quantizes} == set(WAYS)
-    assert tuple(key for key, row in TECHNIQUES.items() if row.cuts == "nothing") == CUT_NOTHING
+    assert tuple(key for key, row in TECHNIQUES.items() if row.cuts == "nothing") == (CONTROL, *ONLY_QUANTIZED)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_sizes_are_those_of_the_file() -> None:
 
 def test_runs_record_sizes_and_stay_near_the_networks_they_quantize(digits: Study) -> None:
     levels = digits.levels().set_index(["run", "level"])
-    for technique in CUT_NOTHING:
+    for technique in ONLY_QUANTIZED:
         run = run_of(digits, technique)
         size = digits.run_table(run, "sizes")
         assert size["level"].tolist() == [0, 1] and size["bytes"].iloc[1] < size["bytes"].iloc[0]

@@ -2,8 +2,10 @@
 
 from argparse import Namespace, _SubParsersAction
 
+import pandas as pd
 from rich.table import Table
 
+from engine import catalog
 from engine.commands.display import wide_console
 from engine.store import Study
 
@@ -17,7 +19,8 @@ def add(commands: _SubParsersAction) -> None:
 
 def show_study(options: Namespace) -> None:
     """Print one line per run: what it is, and its accuracy dense and at its last level."""
-    levels, console = Study(options.study).levels(), wide_console()
+    found, console = catalog.refresh(Study(options.study), "levels"), wide_console()
+    levels = pd.concat([found.levels, found.control_levels], ignore_index=True)
     if levels.empty:
         console.print(f"No finished run in {options.study}; `python -m engine run --help` says how to make one.")
         return

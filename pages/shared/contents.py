@@ -23,11 +23,11 @@ def about(study: Study) -> str:
 
 def figures(catalog: Catalog) -> dict[str, tuple[str, str]]:
     """Four counts with their explanation: runs, models, seeds, data sets."""
-    runs = catalog.runs
+    runs = _pruned(catalog)
     return {
         "Runs": (formats.count(len(runs)), "A run is one network, trained and then pruned level by level."),
         "Models": (
-            formats.count(catalog.tables["levels"].num_rows),
+            formats.count(len(catalog.levels)),
             "A model is one run at one level. The study keeps what each says of every test example.",
         ),
         "Seeds": (formats.count(runs["seed"].nunique()), "Runs with different seeds differ in nothing but chance."),
@@ -37,7 +37,7 @@ def figures(catalog: Catalog) -> dict[str, tuple[str, str]]:
 
 def experiment_table(catalog: Catalog, chosen: Experiment) -> pd.DataFrame:
     """One row per experiment, the one of most models first; the one that is shown is marked. Cells are markdown."""
-    groups = catalog.runs.groupby(list(EXPERIMENT), observed=True)
+    groups = _pruned(catalog).groupby(list(EXPERIMENT), observed=True)
     table = groups.agg(
         runs=("run", "size"), techniques=("technique", "nunique"), seeds=("seed", "nunique"), seconds=("seconds", "sum")
     )
@@ -67,6 +67,11 @@ def not_whole(catalog: Catalog) -> list[str]:
         reasons = [f"{row.run}: {row.stopped}" for row in stopped.itertuples()]
         sentences.append(f"{_runs(len(stopped))} stopped early: {_some(reasons)}")
     return sentences
+
+
+def _pruned(catalog: Catalog) -> pd.DataFrame:
+    """The runs that are no controls."""
+    return catalog.runs[~catalog.runs["run"].isin(catalog.control_levels["run"])]
 
 
 def _runs(n: int) -> str:

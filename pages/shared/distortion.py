@@ -7,11 +7,11 @@ import pandas as pd
 
 from engine.analysis.paper_findings import SAID, Evidence, Finding
 from engine.analysis.verdicts import Cell, HelpfulRange
-from engine.records import RunSpec
 from pages.shared import formats
 from pages.shared.charts.distortion import half
 from pages.shared.comparison import Series
-from pages.shared.gains import gain_sentence
+from pages.shared.gains import training_sentence
+from pages.shared.load import Source
 
 DIFFERENCES = ("growth", "undecayed")
 """Findings whose means are differences of alpha."""
@@ -52,12 +52,13 @@ def detail_sentences(ranges: Sequence[HelpfulRange], confidence: float) -> str:
     return " ".join([*parts, *_others(best, ranges[1:])])
 
 
-def gain_caution(best: HelpfulRange, one: Series, models: pd.DataFrame, spec: RunSpec) -> str:
-    """Why the accuracy at the end of a range is not due to pruning alone; empty where it hardly grows."""
+def range_training(best: HelpfulRange, one: Series, models: pd.DataFrame, source: Source) -> str:
+    """What of accuracy and alpha at the end of a range is training; may be empty."""
     if best.last is None:
         return ""
     there = models[(models["series"] == best.series) & (models["ratio"] == best.last.ratio)]
-    return gain_sentence(spec, *one.variant[:2], int(there["level"].iloc[0]), best.last.change)
+    level = int(there["level"].iloc[0])
+    return training_sentence(source, one.experiment, one.variant, level, best.last.change, "intensification")
 
 
 def cautions(cells: pd.DataFrame, models: pd.DataFrame, chance: pd.DataFrame) -> list[str]:

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 import pandas as pd
 
 from engine.analysis.overview import NO_DENSE, headline
-from engine.records import RunSpec
 from pages.shared import formats
-from pages.shared.gains import gain_sentence
-from pages.shared.load import Experiment
+from pages.shared.gains import training_sentence
+from pages.shared.load import Experiment, Source
 
 WITHIN = 0.01
 """How much accuracy may be lost for it to count as kept; `red_flags` takes the same."""
@@ -64,20 +63,29 @@ def _largest_loss(flags: pd.DataFrame, told: pd.Series, names: Mapping[int, str]
     return f" **Under {model}, {loss} at {formats.sparsity(other['sparsity'])} sparsity, and the total hides it.**"
 
 
-def detail_sentences(flags: pd.DataFrame, spec: RunSpec) -> str:
-    """Which model the headline speaks of, one of the experiment of this spec; markdown."""
+def detail_sentences(flags: pd.DataFrame) -> str:
+    """Which model the headline speaks of; markdown."""
     if (flags["reason"] == NO_DENSE).all():
         return "Other pages show what there is."
     if flags["sparsity"].isna().all():
         return "Either the first cut is too deep, or the training after it is too short."
     flag = flags.loc[flags["sparsity"].idxmax()]
-    text = (
+    return (
         f"The sparsest is {formats.plain(formats.model(flag))}, level {flag['level']}, mean of "
         f"{formats.seeds(flag['n_seeds'])}: accuracy {formats.percent(flag['dense_accuracy'])} before, "
         f"{formats.percent(flag['accuracy'])} after."
     )
-    model = (str(flag["technique"]), str(flag["treatment"]), int(flag["level"]))
-    return f"{text} {gain_sentence(spec, *model, flag['accuracy'] - flag['dense_accuracy'])}".strip()
+
+
+def detail_training(flags: pd.DataFrame, source: Source, experiment: Experiment) -> str:
+    """What of that model's change is training; empty where there is nothing to say."""
+    if flags["sparsity"].isna().all():
+        return ""
+    flag = flags.loc[flags["sparsity"].idxmax()]
+    variant = (str(flag["technique"]), str(flag["treatment"]), str(flag["mitigation"]))
+    return training_sentence(
+        source, experiment, variant, int(flag["level"]), float(flag["accuracy"] - flag["dense_accuracy"])
+    )
 
 
 def cautions(flags: pd.DataFrame, n_classes: int) -> str:

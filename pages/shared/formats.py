@@ -15,6 +15,9 @@ from engine.techniques import TECHNIQUES
 from engine.unfairness import UNFAIRNESS
 
 MISSING = "—"
+NOT_POINTS = ("intensification", "excessive_loss_gap")
+"""Measures of unfairness that are no differences of rates."""
+
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^&])")
 _ADDRESS = re.compile(r"https?(?=\\:)|www(?=\\\.)|@", re.IGNORECASE)
 JOINER = "\u2060"
@@ -82,7 +85,7 @@ def plus_minus(low: float, high: float, digits: int = 1) -> str:
 
 def unfairness(value: float, measure: str) -> str:
     """An unfairness in its measure's unit: points for gaps of accuracy, a plain number otherwise."""
-    return number(value) if measure in ("intensification", "excessive_loss_gap") else points(value, sign=False)
+    return number(value) if measure in NOT_POINTS else points(value, sign=False)
 
 
 def seeds(n: float) -> str:

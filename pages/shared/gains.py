@@ -1,15 +1,30 @@
 """A pruned network that does better than the dense one has often just trained longer: that is said where it shows."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from engine.analysis.control import Against
 from engine.records import RunSpec
-from pages.shared import formats
+from pages.shared import formats, load
+from pages.shared.load import Experiment, Source
+from pages.shared.load_controls import Variant, beside_control
 
 LITTLE = 0.005
 """A gain of accuracy below this needs no explanation."""
 
 GAIN = 0.02
 """A gain of accuracy above which pruning alone is no explanation, however long the training."""
+
+
+def training_sentence(
+    source: Source, experiment: Experiment, variant: Variant, level: int, gain: float, measure: str = "max_min"
+) -> str:
+    """What of a network's change since dense is training: by its control where there is one, else a caution where it
+    gains; may be empty."""
+    spec = load.spec(source, experiment)
+    epochs = epochs_in_all(spec, variant[0], variant[1], level)
+    found = beside_control(source, experiment, variant, level, measure)
+    return control_sentence(found, epochs, measure) if found else gain_sentence(gain, spec.epochs, epochs)
 
 
 def epochs_in_all(spec: RunSpec, technique: str, treatment: str, level: int) -> int:
@@ -22,13 +37,27 @@ def epochs_in_all(spec: RunSpec, technique: str, treatment: str, level: int) -> 
     return spec.epochs + after * (level if spec.schedule == "iterative" else 1)
 
 
-def gain_sentence(spec: RunSpec, technique: str, treatment: str, level: int, gain: float) -> str:
+def control_sentence(found: Mapping[str, Against], epochs: int, measure: str) -> str:
+    """What a network is like that trained as long without pruning, and what pruning changes against it."""
+    accuracy, unfair = found["accuracy"], found.get(measure)
+    there, changes = [f"accuracy {formats.percent(accuracy.control)}"], [f"accuracy by {_change(accuracy, 'accuracy')}"]
+    if unfair is not None:
+        alpha = measure == "intensification"
+        kind = "" if alpha else f" ({formats.measure(measure).lower()})"
+        there.append(f"{'alpha' if alpha else 'unfairness'} {formats.unfairness(unfair.control, measure)}{kind}")
+        changes.append(f"{'alpha' if alpha else 'unfairness'} by {_change(unfair, measure)}")
+    return (
+        f"Trained as long without pruning ({epochs} epochs, {formats.seeds(accuracy.n_seeds)}): {', '.join(there)}. "
+        f"Against that, pruning changes {' and '.join(changes)}."
+    )
+
+
+def gain_sentence(gain: float, dense_epochs: int, epochs: int) -> str:
     """What a network gains in accuracy on the dense one, and why that is not pruning alone; empty if it is little."""
-    epochs = epochs_in_all(spec, technique, treatment, level)
-    if gain > LITTLE and epochs > spec.epochs > 0:
+    if gain > LITTLE and epochs > dense_epochs > 0:
         return (
             f"It gains {formats.points_in_words(gain)} on the dense network, but trained for {epochs} epochs in all, "
-            f"that one for {spec.epochs}: part of what it gains is training, not pruning."
+            f"that one for {dense_epochs}: part of what it gains is training, not pruning."
         )
     if gain > GAIN:
         return (
@@ -36,3 +65,13 @@ def gain_sentence(spec: RunSpec, technique: str, treatment: str, level: int, gai
             "changes is training, not pruning."
         )
     return ""
+
+
+def _change(found: Against, measure: str) -> str:
+    """A change with half of its interval, in the measure's unit."""
+    if measure in formats.NOT_POINTS:
+        sign, half = "+" if found.change > 0 else "", (found.high - found.low) / 2
+        doubt = "" if half != half else f" ± {formats.number(half, 2)}"
+        return f"{sign}{formats.number(found.change, 2)}{doubt}"
+    doubt = formats.plus_minus(found.low, found.high)
+    return f"{formats.points(found.change)} {doubt}".strip()

@@ -125,6 +125,18 @@ def classes(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
+def control_levels(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model of an experiment that was trained on and never pruned; may be empty."""
+    return _of(load_catalog(source).control_levels, experiment)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def control_classes(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """The same by class."""
+    return _of(load_catalog(source).control_classes, experiment)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
 def unfairness(source: Source, experiment: Experiment) -> pd.DataFrame:
     """Every unfairness measure of every model of an experiment."""
     return unfairness_table(classes(source, experiment))

@@ -20,7 +20,7 @@ from engine.specs import command_line
 from pages.shared import formats, load, load_points
 from pages.shared.decision import Decision
 from pages.shared.frame import Frame
-from pages.shared.gains import gain_sentence
+from pages.shared.gains import training_sentence
 from pages.shared.wording import choice_sentence, unmarked
 
 
@@ -124,14 +124,14 @@ def measures_table(points: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "chosen", "sparsity", "accuracy", "unfairness"])
 
 
-def caution(frame: Frame, points: pd.DataFrame, point: pd.Series) -> str:
-    """What to know of a point before believing that it does better than the dense network; empty where it does not."""
+def caution(frame: Frame, points: pd.DataFrame, point: pd.Series, measure: str) -> str:
+    """What to know of a point before comparing it with the dense network; may be empty."""
     dense = points["level"] == 0
     for name in MODEL:
         dense &= points[name] == point[name]
     gain = float(point["accuracy"] - points.loc[dense, "accuracy"].mean())
-    spec = load.spec(frame.source, frame.experiment)
-    return gain_sentence(spec, str(point["technique"]), str(point["treatment"]), int(point["level"]), gain)
+    variant = (str(point["technique"]), str(point["treatment"]), str(point["mitigation"]))
+    return training_sentence(frame.source, frame.experiment, variant, int(point["level"]), gain, measure)
 
 
 def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreement, address: str) -> Decision:
@@ -170,7 +170,7 @@ def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreemen
         classes=load_points.class_rows(frame.source, frame.experiment, int(point["point"])),
         groups=groups,
         no_groups=no_groups,
-        cautions=[text] if (text := caution(frame, points, point)) else [],
+        cautions=[text] if (text := caution(frame, points, point, choice.measure)) else [],
         runs=[
             {"run": str(run), "seed": record.spec.seed, **{k: v for k, v in record.provenance.items() if v != ""}}
             for run, record in zip(runs["run"], made, strict=True)

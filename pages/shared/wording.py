@@ -7,7 +7,7 @@ import pandas as pd
 from engine.analysis.agreement import Agreement
 from engine.analysis.choice import BELOW_THRESHOLD, Choice, GiveUp
 from engine.analysis.identity import VARIANT
-from engine.records import CUT_NOTHING
+from engine.records import ONLY_QUANTIZED
 from pages.shared import formats
 
 
@@ -18,7 +18,7 @@ def point_name(point: pd.Series) -> str:
     way = formats.plain(formats.treatment(str(point["treatment"]))).lower()
     extra = "" if point["mitigation"] in ("none", "") else f" and mitigation {formats.plain(point['mitigation'])}"
     name = formats.plain(formats.technique(str(point["technique"])))
-    if point["technique"] in CUT_NOTHING:
+    if point["technique"] in ONLY_QUANTIZED:
         return f"{name}{extra}, without cutting a weight"
     return f"{name} with {way}{extra} at {formats.sparsity(point['sparsity'])} sparsity"
 

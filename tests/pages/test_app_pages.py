@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine import attributes
+from engine import attributes, catalog
+from engine.analysis.control import Against
 from engine.analysis.curves import class_curves, total_curves
 from engine.analysis.groups import group_counts
 from engine.analysis.identity import MODEL
 from engine.analysis.overview import headline, red_flags
 from engine.datasets import DATASETS
 from engine.preset import load_preset
-from engine.records import RunSpec
+from engine.records import CONTROL, RunSpec
 from engine.store import Study
 from engine.unfairness import UNFAIRNESS
-from pages.shared import falls, flags, formats, load, method, protocol
+from pages.shared import falls, flags, formats, gains, load, method, protocol
 from pages.shared.frame import MENU, Entry
-from pages.shared.gains import epochs_in_all
 from pages.shared.load import Experiment, Source
 from tests.made import make_study
 from tests.pages.conftest import NASTY, TOP, OpenPage, words
@@ -203,12 +203,42 @@ def test_headline_adds_the_largest_loss_of_another_network() -> None:
 
 
 def test_a_gain_of_accuracy_is_explained() -> None:
-    spec = RunSpec("qmnist", "lenet", "l1_structured", "rewind", 0, epochs=3)
-    assert "gains 10.0 points: the dense network was not" in flags.detail_sentences(flag(dense_accuracy=0.8), spec)
-    assert "gains" not in flags.detail_sentences(flag(), spec)
-    tuned = flag(dense_accuracy=0.89, treatment="finetune")
-    assert "gains 1.0 points on the dense network, but trained for 12 epochs" in flags.detail_sentences(tuned, spec)
-    assert "gains" not in flags.detail_sentences(flag(dense_accuracy=0.89), spec)
+    assert "gains 10.0 points: the dense network was not" in gains.gain_sentence(0.1, 3, 3)
+    assert "gains 1.0 points on the dense network, but trained for 12 epochs" in gains.gain_sentence(0.01, 3, 12)
+    assert not gains.gain_sentence(0.01, 3, 3) and not gains.gain_sentence(0.004, 3, 12)
+
+
+def test_a_control_tells_training_from_pruning(tmp_path: Path, open_page: OpenPage) -> None:
+    plan = {"treatments": ("rewind", "finetune"), "levels": 5}
+    study = make_study(tmp_path / "own", techniques=("global_unstructured",), **plan)
+    without = words(open_page("app.py", "own", tmp_path))
+    make_study(tmp_path / "own", techniques=(CONTROL,), treatments=("finetune",), levels=5, random=0)
+    app = open_page("app.py", "own", tmp_path)
+    assert "Trained as long without pruning" not in without
+    assert not app.exception and "No pruning" not in app.multiselect(key="techniques").options
+    source = load.source("own")
+    experiment = load.experiments(source)[0]
+    found = load.flags(source, experiment).table
+    tuned = found[found["treatment"] == "finetune"].iloc[0]
+    variant = (str(tuned["technique"]), "finetune", "none")
+    said = gains.training_sentence(source, experiment, variant, int(tuned["level"]), 0.0)
+    levels = catalog.refresh(study).control_levels
+    control = levels[levels["level"] == tuned["level"]]["accuracy"].mean()
+    assert f"({1 + tuned['level']} epochs, 3 seeds): accuracy {formats.percent(control)}, unfairness" in said
+    assert f"pruning changes accuracy by {formats.points(tuned['accuracy'] - control)} ±" in said
+    assert not gains.training_sentence(source, experiment, (variant[0], "rewind", "none"), int(tuned["level"]), 0.0)
+    app.pills(key="treatments").set_value(["Finetune"]).run()
+    assert said in words(app)
+
+
+def test_a_control_sentence_has_the_measures_unit() -> None:
+    against = Against(0.9, 0.95, -0.05, -0.07, -0.03, 3)
+    alpha = Against(0.8, 0.5, 0.3, np.nan, np.nan, 3)
+    said = gains.control_sentence({"accuracy": against, "intensification": alpha}, 15, "intensification")
+    assert (
+        "accuracy 95.0 %, alpha 0.5. Against that, pruning changes accuracy by -5.0 pt ± 2.0 and alpha by +0.3." in said
+    )
+    assert "unfairness" not in gains.control_sentence({"accuracy": against}, 15, "max_min")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +257,7 @@ def test_epochs_behind_a_network(
     settings: dict[str, Any], technique: str, treatment: str, level: int, epochs: int
 ) -> None:
     spec = RunSpec("qmnist", "lenet", "l1_structured", "rewind", 0, **settings)
-    assert epochs_in_all(spec, technique, treatment, level) == epochs
+    assert gains.epochs_in_all(spec, technique, treatment, level) == epochs
 
 
 def test_heat_grows_with_the_loss() -> None:

@@ -112,8 +112,8 @@ def test_json_holds_the_choice_and_why_rivals_lost() -> None:
 def test_a_gain_by_longer_training_is_said() -> None:
     frame, points = framed("planted")
     tuned = points[(points["treatment"] == "finetune") & (points["level"] == 3)].iloc[0]
-    assert not records.caution(frame, points, tuned)
-    better = records.caution(frame, points, tuned.replace(tuned["accuracy"], 1.0))
+    assert not records.caution(frame, points, tuned, "max_min")
+    better = records.caution(frame, points, tuned.replace(tuned["accuracy"], 1.0), "max_min")
     assert "but trained for 4 epochs in all, that one for 1" in better
     decision = replace(made("planted")[0], cautions=[better])
     assert strict(decision_json(decision))["limits"] == [better, *LIMITS]

@@ -1,5 +1,6 @@
 """The Recall distortion page: its sentence against facts built by hand, its controls, and studies that lack much."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,7 @@ import pytest
 
 from engine.analysis.paper_findings import findings
 from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
-from engine.records import RunSpec
-from pages.shared import distortion, formats
+from pages.shared import distortion, formats, load
 from pages.shared import distortion_tables as tables
 from pages.shared.charts import distortion as charts
 from pages.shared.comparison import Series
@@ -91,15 +91,17 @@ def test_gaps_that_moved_are_not_called_closed() -> None:
     assert "1.4 times as wide" in distortion.detail_sentences(helpful_ranges(cells(wide)), 0.99)
 
 
-def test_a_gain_by_longer_training_is_said() -> None:
-    spec = RunSpec("qmnist", "lenet", "l1_structured", "rewind", 0, schedule="oneshot", epochs=10, epochs_after=5)
-    one = SERIES["MP"]
+def test_a_gain_by_longer_training_is_said(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(studies))
+    source = load.source("demo")
+    experiment = load.experiments(source)[0]
+    one = replace(SERIES["MP"], experiment=experiment, variant=("global_unstructured", "finetune", "none"))
     gains = models_of(MP=[(0.5, 0.01, 0.9)])
-    said = distortion.gain_caution(helpful_ranges(cells(gains))[0], one, gains, spec)
-    assert "gains 1.0 points on the dense network, but trained for 15 epochs in all, that one for 10" in said
-    assert not distortion.gain_caution(helpful_ranges(cells(MADE))[0], one, MADE, spec), "0.4 points are little"
+    said = distortion.range_training(helpful_ranges(cells(gains))[0], one, gains, source)
+    assert "gains 1.0 points on the dense network, but trained for 2 epochs in all, that one for 1" in said
+    assert not distortion.range_training(helpful_ranges(cells(MADE))[0], one, MADE, source), "0.4 points are little"
     loses = models_of(MP=[(0.5, -0.01, 0.9)])
-    assert not distortion.gain_caution(helpful_ranges(cells(loses))[0], one, loses, spec)
+    assert not distortion.range_training(helpful_ranges(cells(loses))[0], one, loses, source)
 
 
 def test_cautions_name_few_seeds_collapse_missing_alpha_and_chance() -> None:
