@@ -31,8 +31,9 @@ for column, (label, (n, text)) in zip(st.columns(4), contents.figures(catalog).i
 # -- red flags --------------------------------------------------------------------------------------------------------
 st.markdown(
     "##### Red flags",
-    help="For each technique: its sparsest level whose mean accuracy is within 1 point of dense, and who loses most "
-    "there. Class gap: best minus worst class accuracy, against that of the dense network; above 1 time it grows.",
+    help="For each technique: its sparsest level whose mean accuracy is within 1 point of the unpruned network's, and "
+    "who loses most there. Class gap: best minus worst class accuracy, against that of the unpruned network; above 1 "
+    "time it grows. Unpruned is the dense network, or one that trained as long as what is finetuned.",
 )
 table = flags.flag_table(rows, names)
 if len(table):

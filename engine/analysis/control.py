@@ -4,7 +4,19 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from engine.analysis.curves import with_accuracy
+from engine.analysis.identity import MODEL, VARIANT
 from engine.analysis.intervals import t_interval
+from engine.records import ONLY_QUANTIZED
+
+
+@dataclass(frozen=True, eq=False)
+class Controls:
+    """Networks that trained on without being pruned: the tables of `red_flags` for them."""
+
+    levels: pd.DataFrame
+    classes: pd.DataFrame
+    groups: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -20,6 +32,12 @@ class Against:
     n_seeds: int
 
 
+def trains_longer(technique: str, treatment: str, mitigation: str) -> bool:
+    """Whether a pruned model has trained longer than its dense network, so that it needs a control; the control is not
+    mitigated."""
+    return treatment == "finetune" and mitigation in ("none", "") and technique not in ONLY_QUANTIZED
+
+
 def against_control(models: pd.DataFrame, controls: pd.DataFrame, column: str) -> Against | None:
     """The column of one model at one level against the control's; None where no seed has both.
 
@@ -33,3 +51,33 @@ def against_control(models: pd.DataFrame, controls: pd.DataFrame, column: str) -
     low, high = t_interval(change.mean(), change.std(), len(change))
     mean, control = pairs[[column, f"{column}_control"]].mean()
     return Against(float(mean), float(control), float(change.mean()), float(low), float(high), len(pairs))
+
+
+def control_runs(levels: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
+    """The control of each run (index) that trains longer than its dense network and has one of the same seed."""
+    runs = levels.drop_duplicates("run").set_index("run")
+    runs = runs[[trains_longer(*map(str, variant)) for variant in runs[list(VARIANT)].itertuples(index=False)]]
+    return runs["seed"].map(controls.drop_duplicates("seed").set_index("seed")["run"].astype(str)).dropna()
+
+
+def against_controls(totals: pd.DataFrame, levels: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFrame:
+    """The curves with the control's mean accuracy at the same level for that of dense, where all seeds have one."""
+    there = levels.assign(control=levels["run"].astype(str).map(control_runs(levels, controls)).astype(object))
+    known = controls[["run", "level", "accuracy"]].astype({"run": str})
+    there = there.drop(columns="accuracy").merge(
+        known.rename(columns={"run": "control"}), on=["control", "level"], how="left"
+    )
+    there = there[there["level"] > 0].groupby([*MODEL, "level"], observed=True, dropna=False)["accuracy"]
+    means = there.mean().where(there.count() == there.size()).rename("trained_as_long").reset_index()
+    totals = totals.merge(means, on=[*MODEL, "level"], how="left")
+    controlled = totals.pop("trained_as_long")
+    return totals.assign(
+        controlled=controlled.notna(), dense_accuracy=controlled.where(controlled.notna(), totals["dense_accuracy"])
+    )
+
+
+def control_counts(controls: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """The controls' counts at the level of each run that has one, under that run's name."""
+    pairs = runs.dropna(subset="control").rename_axis("run").reset_index()[["run", "level", "control"]]
+    counts = controls[["run", "level", "grouping", "group", "n", "correct"]].rename(columns={"run": "control"})
+    return with_accuracy(pairs.astype({"control": str}).merge(counts.astype({"control": str}), on=["control", "level"]))

@@ -70,18 +70,21 @@ def detail_sentences(flags: pd.DataFrame) -> str:
     if flags["sparsity"].isna().all():
         return "Either the first cut is too deep, or the training after it is too short."
     flag = flags.loc[flags["sparsity"].idxmax()]
+    before = "trained as long without pruning" if flag["controlled"] else "before"
     return (
         f"The sparsest is {formats.plain(formats.model(flag))}, level {flag['level']}, mean of "
-        f"{formats.seeds(flag['n_seeds'])}: accuracy {formats.percent(flag['dense_accuracy'])} before, "
+        f"{formats.seeds(flag['n_seeds'])}: accuracy {formats.percent(flag['dense_accuracy'])} {before}, "
         f"{formats.percent(flag['accuracy'])} after."
     )
 
 
 def detail_training(flags: pd.DataFrame, source: Source, experiment: Experiment) -> str:
-    """What of that model's change is training; empty where there is nothing to say."""
+    """What of that model's change since dense is training; empty where a control stands for it, or it gains little."""
     if flags["sparsity"].isna().all():
         return ""
     flag = flags.loc[flags["sparsity"].idxmax()]
+    if flag["controlled"]:
+        return ""
     variant = (str(flag["technique"]), str(flag["treatment"]), str(flag["mitigation"]))
     return training_sentence(
         source, experiment, variant, int(flag["level"]), float(flag["accuracy"] - flag["dense_accuracy"])
@@ -94,6 +97,8 @@ def cautions(flags: pd.DataFrame, n_classes: int) -> str:
     texts = [f"The worst of {n_classes} classes is picked after looking, so chance makes its loss look larger."]
     if (known["n_seeds"] > 1).any():
         texts.insert(0, "± is half of a 95 % interval over seeds; where it is larger than the loss, it may be chance.")
+    if known["controlled"].any():
+        texts.append("Finetuned networks are compared with one that trained as long without pruning.")
     single = int((known["n_seeds"] == 1).sum())
     if single:
         rows = (

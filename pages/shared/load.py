@@ -5,7 +5,7 @@ What comes out is shared by all sessions: never change it.
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +13,12 @@ import pandas as pd
 import streamlit as st
 
 from engine import catalog
+from engine.analysis.control import Controls
 from engine.analysis.curves import class_curves, total_curves, unfairness_curves
 from engine.analysis.frontier import operating_points
 from engine.analysis.groups import group_counts
 from engine.analysis.identity import MODEL
-from engine.analysis.overview import kept_levels, red_flags
+from engine.analysis.overview import kept_levels, kept_runs, red_flags
 from engine.catalog import Catalog
 from engine.datasets import ImageSet, Request, load_dataset
 from engine.outcomes import is_right
@@ -182,14 +183,20 @@ def unfairness_means(source: Source, experiment: Experiment, measure: str) -> pd
 def flags(source: Source, experiment: Experiment) -> RedFlags:
     """Who loses most at the sparsest level of each model that keeps its accuracy; groups where examples name them."""
     models, counts = levels(source, experiment), classes(source, experiment)
-    kept = kept_levels(models)[[*MODEL, "level"]].dropna(subset="level")
-    kept = models.drop_duplicates("run")[["run", *MODEL]].merge(kept, on=list(MODEL))
-    wanted = dict(zip(kept["run"].astype(str), kept["level"].astype(int), strict=True))
+    controls = Controls(control_levels(source, experiment), control_classes(source, experiment))
+    found = controls if len(controls.levels) else None
+    runs = kept_runs(models, kept_levels(models, controls=found), found)
+    wanted = {(str(run), level) for run, level in zip(runs.index, runs["level"].astype(int), strict=True)}
+    wanted |= {(str(run), int(level)) for run, level in runs[["control", "level"]].dropna().itertuples(index=False)}
     try:
         groups = _group_counts(source, experiment, wanted)
     except PruneScopeError as error:
-        return RedFlags(red_flags(models, counts), f"the groups cannot be read: {error}")
-    return RedFlags(red_flags(models, counts, groups), NO_GROUPS if groups is None else "")
+        return RedFlags(red_flags(models, counts, controls=found), f"the groups cannot be read: {error}")
+    if groups is None:
+        return RedFlags(red_flags(models, counts, controls=found), NO_GROUPS)
+    trained_on = groups["run"].isin(set(runs["control"].dropna()))
+    found = found and replace(found, groups=groups[trained_on])
+    return RedFlags(red_flags(models, counts, groups[~trained_on], controls=found), "")
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -227,10 +234,10 @@ def test_images(dataset: str, request: Request, root: Path) -> ImageSet:
     return load_dataset(dataset, root, request).test
 
 
-def _group_counts(source: Source, experiment: Experiment, wanted: dict[str, int]) -> pd.DataFrame | None:
-    """Right answers by group of each run, dense and at the wanted level; None where no group of few members is known.
+def _group_counts(source: Source, experiment: Experiment, wanted: set[tuple[str, int]]) -> pd.DataFrame | None:
+    """Right answers by group of runs, dense and at the wanted levels; None where no group of few members is known.
 
-    Decodes only these two levels: all of them would take seconds for a hundred runs.
+    Decodes only these levels: all of them would take seconds for a hundred runs.
     """
     name = example_set(source, experiment)
     table = examples(source, name)
@@ -239,11 +246,11 @@ def _group_counts(source: Source, experiment: Experiment, wanted: dict[str, int]
         return None
     n_classes = len(class_facts(source, name))
     models, right = [], []
-    for run, level in wanted.items():
+    for run in sorted({run for run, _ in wanted}):
         content = source.study.run_file(run, "predictions.parquet")
         rows = from_parquet(content, f"runs/{run}/predictions.parquet", ["level", "offset"])
         for there, offset in zip(rows["level"].to_pylist(), rows["offset"], strict=True):
-            if there in (0, level):
+            if there == 0 or (run, there) in wanted:
                 models.append((run, there))
                 right.append(is_right(offset.as_py(), n_classes))
     if not models:

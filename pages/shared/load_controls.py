@@ -3,9 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.control import Against, against_control
+from engine.analysis.control import Against, against_control, trains_longer
 from engine.analysis.identity import VARIANT
-from engine.records import ONLY_QUANTIZED
 from engine.unfairness import unfairness_table
 from pages.shared import load
 from pages.shared.load import Experiment, Source
@@ -18,12 +17,8 @@ Variant = tuple[str, str, str]
 def beside_control(
     source: Source, experiment: Experiment, variant: Variant, level: int, measure: str
 ) -> dict[str, Against] | None:
-    """Accuracy and unfairness of a model at a level, each against that of the control; None where it has no control.
-
-    Only where training goes on from the trained weights does a model train longer than the dense network.
-    """
-    technique, treatment, mitigation = variant
-    if not level or treatment != "finetune" or mitigation not in ("none", "") or technique in ONLY_QUANTIZED:
+    """Accuracy and unfairness of a model at a level, each against that of the control; None where it has no control."""
+    if not level or not trains_longer(*variant):
         return None
     controls = _at(load.control_levels(source, experiment), load.control_classes(source, experiment), level, measure)
     if controls.empty:

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 from study_tables import IDENTITY, study_tables
 
+from engine.analysis.control import Controls
 from engine.analysis.identity import MODEL
 from engine.analysis.overview import NO_DENSE, NO_FLAG, NONE_WITHIN, headline, red_flags
 
@@ -76,6 +77,51 @@ def test_flags_equal_a_plain_loop(within: float) -> None:
         assert row["class"] == change.idxmin() and row["class_change"] == pytest.approx(change.min())
         gaps = [(runs.loc[level].max() - runs.loc[level].min()).mean() for level in (max(kept), 0)]
         assert row["class_gap_times"] == pytest.approx(gaps[0] / gaps[1])
+
+
+@pytest.mark.parametrize("within", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("n_controls", [3, 2])
+def test_flags_against_controls_equal_a_plain_loop(within: float, n_controls: int) -> None:
+    levels, classes = (table.assign(treatment="finetune") for table in study_tables(seed=4, n=400, n_seeds=3))
+    quantized = "int8_static"
+    levels, classes = (table.replace({"technique": {"random": quantized}}) for table in (levels, classes))
+    trained = [table.assign(technique="unpruned") for table in study_tables(("global",), seed=9, n=400, n_seeds=3)]
+    trained = [table.assign(run="c" + table["run"].astype(str)) for table in trained]
+    controls = Controls(*(table[table["seed"] < n_controls] for table in trained))
+    flags = red_flags(levels.astype({"run": "category"}), classes, within=within, controls=controls)
+    rows, alone = flags.set_index("technique"), red_flags(levels, classes, within=within).set_index("technique")
+    plain = ["level", "accuracy", "dense_accuracy", "class", "class_change", "class_gap_times", "reason"]
+    assert rows.loc[quantized, plain].equals(alone.loc[quantized, plain]), "it never trained longer"
+    row, mine = rows.loc["global"], levels[levels["technique"] == "global"].groupby("level")["accuracy"].mean()
+    if n_controls < 3:
+        assert not row["controlled"] and row[plain].equals(alone.loc["global", plain])
+        return
+    theirs = controls.levels.groupby("level")["accuracy"].mean()
+    kept = [level for level in mine.index[1:] if mine[level] >= theirs[level] - within]
+    if not kept:
+        assert row["reason"] == NONE_WITHIN
+        return
+    assert row["controlled"] and row["level"] == max(kept)
+    assert row["dense_accuracy"] == pytest.approx(theirs[max(kept)])
+
+    def at(table: pd.DataFrame) -> pd.DataFrame:
+        wide = table[table["level"] == max(kept)].assign(accuracy=lambda t: t["correct"] / t["n"].where(t["n"] > 0))
+        return wide.pivot(index="class", columns="seed", values="accuracy")
+
+    ours, others = at(classes[classes["technique"] == "global"]), at(controls.classes)
+    change = (ours - others).mean(axis=1)
+    assert row["class"] == change.idxmin() and row["class_change"] == pytest.approx(change.min())
+    gap, other = ((table.max() - table.min()).mean() for table in (ours, others))
+    assert row["class_gap_times"] == pytest.approx(gap / other)
+
+
+def test_groups_are_compared_with_those_of_the_control() -> None:
+    levels, classes, groups = (table.assign(treatment="finetune") for table in planted())
+    trained = [table.assign(run="c" + table["run"], technique="unpruned") for table in (levels, classes, groups)]
+    trained[2] = trained[2].assign(correct=900)
+    row = red_flags(levels, classes, groups, controls=Controls(*trained)).iloc[0]
+    assert row["controlled"] and row["level"] == 3 and row["class_change"] == 0, "the control is the same network"
+    assert row["group"] == "hsf4" and row["group_change"] == pytest.approx(0.06)
 
 
 def test_gap_that_was_zero_has_no_ratio() -> None:

@@ -169,7 +169,7 @@ def test_overview_without_dense_says_what_is_missing(open_page: OpenPage) -> Non
 def flag(**values: object) -> pd.DataFrame:
     """One row of red flags, made by hand."""
     usual = dict.fromkeys(MODEL, "none") | {"technique": "l1_structured", "treatment": "rewind", "reason": ""}
-    kept = {"level": 3, "sparsity": 0.5, "accuracy": 0.9, "dense_accuracy": 0.9, "n_seeds": 2}
+    kept = {"level": 3, "sparsity": 0.5, "accuracy": 0.9, "dense_accuracy": 0.9, "n_seeds": 2, "controlled": False}
     loss = {"n": 10, "change": -0.03, "low": -0.04, "high": -0.02, "gap_dense": 0.1, "gap": 0.2, "gap_times": 2.0}
     sides = {f"{side}_{name}": value for side in ("class", "group") for name, value in loss.items()}
     return pd.DataFrame([usual | kept | sides | {"class": 8, "grouping": "series", "group": "hsf4"} | values])
@@ -228,7 +228,10 @@ def test_a_control_tells_training_from_pruning(tmp_path: Path, open_page: OpenPa
     assert f"pruning changes accuracy by {formats.points(tuned['accuracy'] - control)} ±" in said
     assert not gains.training_sentence(source, experiment, (variant[0], "rewind", "none"), int(tuned["level"]), 0.0)
     app.pills(key="treatments").set_value(["Finetune"]).run()
-    assert said in words(app)
+    assert f"accuracy {formats.percent(control)} trained as long without pruning, " in words(app)
+    assert "Finetuned networks are compared with one that trained as long" in words(app)
+    frontier = open_page("pages/frontier.py", "own", tmp_path, treatments=["Finetune"], weight="0.01")
+    assert "Trained as long without pruning (" in words(frontier)
 
 
 def test_a_control_sentence_has_the_measures_unit() -> None:
