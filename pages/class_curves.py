@@ -11,6 +11,7 @@ from pages.shared.charts import class_curves as charts
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.charts.technique_curves import total_chart, unfairness_chart
 from pages.shared.frame import open_page
+from pages.shared.gains import training_of
 from pages.shared.show import answer, beside, show_chart
 
 SEEDS = ("mean", "with bands", "each seed")
@@ -68,6 +69,13 @@ look = ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, fra
 with said:
     answer(falls.fall_sentence(shown, fall, of_model, names))
     st.markdown(falls.fall_details(shown, fall, names))
+    models = load.levels(frame.source, frame.experiment)
+    same = (
+        (models["technique"] == technique) & (models["treatment"] == treatment) & (models["mitigation"] == mitigation)
+    )
+    level = int(shown["level"].max() if fall is None else fall["level"])
+    if training := training_of(frame.source, frame.experiment, models[same], level):
+        st.caption(f"Level {level}: {training}")
 
 low, high = look.span
 shades = (

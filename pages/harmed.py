@@ -36,6 +36,8 @@ accuracy = exemplar_accuracy(labels, networks.dense, networks.compressed, what.f
 cuts = {at: percentile_cut(what.found.taxicab, at) for at in PERCENTILES}
 with said:
     answer(answer_sentence(accuracy, what))
+if networks.training:
+    said.caption(networks.training)
 if networks.n_missing:
     said.caption(f"{formats.seeds(networks.n_missing)} without this level or the dense one: left out.")
 

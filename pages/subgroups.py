@@ -44,6 +44,8 @@ curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
 table = curves[curves["level"] == networks.level]
 with said:
     answer(answer_sentence(table, asked, networks))
+if networks.training:
+    said.caption(networks.training)
 if networks.working:
     said.caption(f"Beyond {networks.working} these networks have broken down for everybody.")
 if table["group"].nunique() > MOST_GROUPS:

@@ -94,7 +94,7 @@ with above:
         changes = slope_change(table, attribute, shown.series if len(shown.palette) > 1 else None)
         rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
         st.markdown(members.slope_sentence(rows, attribute, members.round_step(table[attribute]), shown.series or ""))
-    for caution in members.cautions(moment, compared.n_missing, compared.working, compared.gain):
+    for caution in members.cautions(moment, compared.n_missing, compared.working, compared.training):
         st.caption(f":material/warning: {caution}")
 
 # -- who is looked at closely: asked first, because the charts mark them -----------------------------------------------

@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
+
 from engine.analysis.control import Against
+from engine.analysis.identity import VARIANT
 from engine.records import RunSpec
 from pages.shared import formats, load
 from pages.shared.load import Experiment, Source
@@ -25,6 +29,14 @@ def training_sentence(
     epochs = epochs_in_all(spec, variant[0], variant[1], level)
     found = beside_control(source, experiment, variant, level, measure)
     return control_sentence(found, epochs, measure) if found else gain_sentence(gain, spec.epochs, epochs)
+
+
+def training_of(source: Source, experiment: Experiment, rows: pd.DataFrame, level: int) -> str:
+    """The same of one model, whose rows of `load.levels` these are."""
+    means = rows.groupby("level")["accuracy"].mean()
+    technique, treatment, mitigation = (str(rows[name].iloc[0]) for name in VARIANT)
+    gain = float(means.get(level, np.nan) - means.get(0, np.nan))
+    return training_sentence(source, experiment, (technique, treatment, mitigation), level, gain)
 
 
 def epochs_in_all(spec: RunSpec, technique: str, treatment: str, level: int) -> int:

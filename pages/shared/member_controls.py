@@ -14,6 +14,7 @@ from engine.store import examples_name
 from pages.shared import formats, load, members
 from pages.shared.charts.writers import series_colours
 from pages.shared.frame import Frame
+from pages.shared.gains import training_of
 from pages.shared.members import Moment, Words
 
 MEAN = "mean of all"
@@ -40,8 +41,8 @@ class Compared:
     """Seeds that have no such level or no dense network."""
     working: str
     """The sparsity up to which the network works, where the chosen level lies beyond it; else empty."""
-    gain: float
-    """How far the best pruned level is above the dense network, in accuracy."""
+    training: str
+    """What of its change since dense is training; may be empty."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ def choose_network(frame: Frame) -> Compared:
     seed = None if chosen == MEAN else int(here["seed"].iloc[0])
     moment = Moment(", ".join(names), float(here["sparsity"].mean()), len(before), seed)
     n_missing = 0 if seed is not None else rows["run"].nunique() - len(before)
-    return Compared(before, after, moment, n_missing, _working(rows, int(level)), members.gain(rows))
+    training = training_of(frame.source, frame.experiment, rows, int(level))
+    return Compared(before, after, moment, n_missing, _working(rows, int(level)), training)
 
 
 def choose_members(what: Known, compared: Compared, dark: bool) -> Shown:

@@ -13,7 +13,6 @@ from engine.analysis.slopes import WITHIN, SlopeChange
 from engine.analysis.writers import MemberFacts
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS
-from pages.shared.gains import GAIN
 
 MANY = 10
 """A grouping with fewer members has no lines worth drawing."""
@@ -210,25 +209,16 @@ def _verdict(change: SlopeChange, name: str) -> str:
     return f"{name} matters {'more' if more else 'less'} after pruning"
 
 
-def gain(levels: pd.DataFrame) -> float:
-    """How far the best pruned level is above the dense network, in accuracy."""
-    means = levels.groupby("level")["accuracy"].mean()
-    return float(means[means.index > 0].max() - means.get(0, np.nan))
-
-
-def cautions(moment: Moment, n_missing: int, working: str, most_gained: float) -> list[str]:
-    """What the reader must know before believing the sentence: a broken network, an unfinished one, few seeds."""
+def cautions(moment: Moment, n_missing: int, working: str, training: str) -> list[str]:
+    """What the reader must know before believing the sentence: a broken network, one that trained longer, few seeds."""
     texts = []
     if working:
         texts.append(
             f"At this sparsity the network no longer works: it keeps less than {formats.percent(WORKING, 0)} of its "
             f"dense accuracy. What is left says little about who loses; look at {working} or below."
         )
-    if most_gained > GAIN:
-        texts.append(
-            "The dense network was not trained to its best: a pruned one gains "
-            f"{formats.points_in_words(most_gained)}. Part of each change is training, not pruning."
-        )
+    if training:
+        texts.append(training)
     if moment.n_seeds == 1:
         texts.append("One seed only: another start of the training may hit others.")
     if n_missing:

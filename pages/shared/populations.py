@@ -11,6 +11,7 @@ from engine.records import PruneScopeError, RunSpec
 from engine.store import examples_name
 from pages.shared import formats, load, load_predictions, members
 from pages.shared.frame import Frame, nothing
+from pages.shared.gains import training_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,8 @@ class Populations:
     """Runs left out because they lack the dense or the chosen level."""
     working: str
     """Sparsity up to which the networks work at all, where the level lies beyond it; else empty."""
+    training: str
+    """What of their change since dense is training; may be empty."""
 
 
 def known(frame: Frame) -> Known:
@@ -101,6 +104,7 @@ def choose_populations(frame: Frame) -> Populations:
         compressed=said[:, at],
         n_missing=len(with_dense) - len(runs),
         working=_working(rows, level),
+        training=training_of(frame.source, frame.experiment, rows, level),
     )
 
 
