@@ -12,6 +12,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP))
 
+from docs.control import control_table  # noqa: E402
 from docs.findings import findings  # noqa: E402
 from docs.good import distortion_table  # noqa: E402
 from docs.hooker import exemplars_table, sizes_table  # noqa: E402
@@ -32,7 +33,9 @@ def contents(demo: Demo) -> str:
         runs=("run", "nunique"),
         models=("run", "size"),
     )
-    return markdown(rows.reset_index().sort_values("models", ascending=False))
+    trained = demo.control_levels["run"].nunique()
+    beside = f"\n\nBeside them {trained} controls that train on without being pruned." if trained else ""
+    return f"{markdown(rows.reset_index().sort_values('models', ascending=False))}{beside}"
 
 
 def checksums(demo: Demo) -> str:
@@ -52,6 +55,7 @@ MADE: dict[str, Callable[[Demo], str]] = {
     "accuracy": accuracy_table,
     "slopes": slopes_table,
     "distortion": distortion_table,
+    "control": control_table,
     "exemplars": exemplars_table,
     "sizes": sizes_table,
     "mitigation": mitigation_table,

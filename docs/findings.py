@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from docs.control import training_finding
 from docs.study import PAPER, SHORT, Demo
 from engine.analysis.choice import choose
 from engine.analysis.frontier import operating_points
@@ -17,7 +18,9 @@ THRESHOLD, WEIGHTS = 0.925, (1.0, 100.0)
 
 def findings(demo: Demo) -> str:
     """The findings as a numbered list; one for which runs are missing is left out."""
-    lines = [line for line in (_classes(demo), _writers(demo), _tilt(demo), _frontier(demo)) if line]
+    lines = [
+        line for line in (_classes(demo), _writers(demo), _tilt(demo), training_finding(demo), _frontier(demo)) if line
+    ]
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
 
 

@@ -33,7 +33,8 @@ def distortion_table(demo: Demo) -> str:
                 rows.append((dataset, formats.technique(technique), ratio, *facts, str(len(cell))))
                 found.append((technique, float(ratio), said))
     heads = ["data set", "technique", "ratio", "accuracy", "alpha (99 %)", "verdict", "recall variance", "seeds"]
-    return f"{_direction(found)}{markdown(pd.DataFrame(rows, columns=heads))}{_stopped(demo)}"
+    table = markdown(pd.DataFrame(rows, columns=heads))
+    return f"{direction(found, 'Found here, random pruning aside')}{table}{_stopped(demo)}"
 
 
 def _variances(runs: pd.DataFrame) -> pd.Series:
@@ -51,7 +52,7 @@ def _alpha(cell: pd.DataFrame) -> tuple[str, str]:
     return f"{mean:.3f} ({low:.3f} to {high:.3f})", str(verdict(low, high))
 
 
-def _direction(found: list[tuple[str, float, str]]) -> str:
+def direction(found: list[tuple[str, float, str]], where: str) -> str:
     """How often the paper's direction is found where it expects one; random pruning aside."""
     if not found:
         return ""
@@ -64,7 +65,7 @@ def _direction(found: list[tuple[str, float, str]]) -> str:
             f"at ratios {ratios[0]} and {ratios[1]} pruning {expected} in {counts} (the other way in "
             f"{cells.count(against)}, undecided in the rest)"
         )
-    return f"Found here, random pruning aside: {parts[0]}; {parts[1]}.\n\n"
+    return f"{where}: {parts[0]}; {parts[1]}.\n\n"
 
 
 def _stopped(demo: Demo) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from engine import catalog
 from engine.analysis.writers import member_accuracy
 from engine.store import Study
 
@@ -22,6 +23,8 @@ class Demo:
     study: Study
     levels: pd.DataFrame
     classes: pd.DataFrame
+    control_levels: pd.DataFrame
+    control_classes: pd.DataFrame
 
     def of(self, table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
         """The rows whose columns have these values; `protocol` may be a part of it."""
@@ -57,7 +60,8 @@ class Demo:
 def open_demo() -> Demo:
     """The shipped study."""
     study = Study(TOP / "data" / "demo")
-    return Demo(study, study.levels(), study.classes())
+    found = catalog.refresh(study)
+    return Demo(study, found.levels, found.classes, found.control_levels, found.control_classes)
 
 
 def markdown(rows: pd.DataFrame) -> str:

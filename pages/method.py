@@ -44,7 +44,7 @@ section(
 section(
     "Pruning",
     "Sparsity is the share of prunable weights that are zero: weights of convolutions and linear layers, without biases"
-    " and batch norm. A mask cuts exactly as many as asked for. " + method.treatment_sentences(),
+    " and batch norm. A mask cuts exactly as many as asked for. " + method.treatment_sentences(catalog),
     table=method.technique_table(catalog),
     alt="Techniques and what they cut.",
 )

@@ -22,7 +22,7 @@ class Controls:
 @dataclass(frozen=True)
 class Against:
     """A number of one model beside its control's: means over the seeds that both have, and the change between them
-    with its 95 % interval, NaN with one seed."""
+    with its interval, NaN with one seed."""
 
     model: float
     control: float
@@ -38,7 +38,9 @@ def trains_longer(technique: str, treatment: str, mitigation: str) -> bool:
     return treatment == "finetune" and mitigation in ("none", "") and technique not in ONLY_QUANTIZED
 
 
-def against_control(models: pd.DataFrame, controls: pd.DataFrame, column: str) -> Against | None:
+def against_control(
+    models: pd.DataFrame, controls: pd.DataFrame, column: str, confidence: float = 0.95
+) -> Against | None:
     """The column of one model at one level against the control's; None where no seed has both.
 
     Both tables have a row per seed and level; NaN counts as missing.
@@ -48,7 +50,7 @@ def against_control(models: pd.DataFrame, controls: pd.DataFrame, column: str) -
     if pairs.empty:
         return None
     change = pairs[column] - pairs[f"{column}_control"]
-    low, high = t_interval(change.mean(), change.std(), len(change))
+    low, high = t_interval(change.mean(), change.std(), len(change), confidence)
     mean, control = pairs[[column, f"{column}_control"]].mean()
     return Against(float(mean), float(control), float(change.mean()), float(low), float(high), len(pairs))
 

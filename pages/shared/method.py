@@ -112,9 +112,16 @@ def technique_table(catalog: Catalog) -> pd.DataFrame:
     return _markdown(pd.DataFrame(rows, columns=["Technique", "What goes", "Compared within"]))
 
 
-def treatment_sentences() -> str:
-    """What follows a cut; markdown."""
-    return " ".join(f"**{formats.treatment(key)}**: {text}" for key, text in TREATMENTS.items())
+def treatment_sentences(catalog: Catalog) -> str:
+    """What follows a cut, and what tells its effect from that of the cut; markdown."""
+    texts = [f"**{formats.treatment(key)}**: {text}" for key, text in TREATMENTS.items()]
+    n_controls = catalog.control_levels["run"].nunique()
+    there = f"here {formats.count(n_controls)} runs" if n_controls else "there is none in this study"
+    texts.append(
+        "A finetuned network has trained longer than the dense one. **Control**: trains as long, of the same seed, and "
+        f"loses no weight ({there}). Red flags, the Frontier and Recall distortion set finetuned networks against it."
+    )
+    return " ".join(texts)
 
 
 def attribute_sentences() -> tuple[str, ...]:
