@@ -103,7 +103,7 @@ with scatter:
 with classes:
     table = load_points.class_rows(frame.source, frame.experiment, int(points["point"].to_numpy()[choice.chosen]))
     class_figure = charts.class_chart(table, frame.dark)
-    alt = "Accuracy of each class, dense and at the chosen point."
+    alt = "Accuracy of each class, unpruned and at the chosen point."
     show_chart(class_figure, "chosen-classes", alt, table, caption="The class that loses most is on top.")
 
 st.markdown("##### At which weights the choice changes")
@@ -137,7 +137,7 @@ with record:
         """The page's charts for a record, which is light always."""
         return {
             "Sparsity and unfairness": charts.frontier_chart(points, choice, texts, False, scale, second),
-            "Classes, dense and chosen": charts.class_chart(table, False),
+            "Classes, unpruned and chosen": charts.class_chart(table, False),
         }
 
     name, address = f"decision-{frame.name}", records.link(frame, choice)

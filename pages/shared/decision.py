@@ -156,14 +156,15 @@ def _table(table: pd.DataFrame, measure: str) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-RATES = ("accuracy", "dense", "low", "high")
+RATES = ("accuracy", "dense", "control", "low", "high")
 
 
 def _title(name: object) -> str:
     """A fact's name for people."""
     text = str(name).removesuffix("_sd")
     text = formats.measure(text) if formats.measure(text) != text else text.replace("_", " ")
-    return f"{text}, spread over seeds" if str(name).endswith("_sd") else {"n seeds": "seeds"}.get(text, text)
+    plain = {"n seeds": "seeds", "control": "trained as long, unpruned"}
+    return f"{text}, spread over seeds" if str(name).endswith("_sd") else plain.get(text, text)
 
 
 def _words(name: object, value: Any, measure: str) -> str:

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.control import Against, against_control, trains_longer
+from engine.analysis.curves import with_accuracy
 from engine.analysis.identity import VARIANT
 from engine.unfairness import unfairness_table
 from pages.shared import load
@@ -28,6 +29,19 @@ def beside_control(
     found = {name: against_control(models, controls, name) for name in ("accuracy", measure)}
     known = {name: against for name, against in found.items() if against is not None}
     return known if "accuracy" in known else None
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def control_classes(source: Source, experiment: Experiment, variant: Variant, level: int) -> pd.Series | None:
+    """Mean accuracy of each class (index) of the controls at a level; None where a seed of the model has none."""
+    if not level or not trains_longer(*variant):
+        return None
+    models, rows = _of(load.levels(source, experiment), variant), load.control_classes(source, experiment)
+    seeds = set(models.loc[models["level"] == level, "seed"])
+    rows = rows[(rows["level"] == level) & rows["seed"].isin(seeds)]
+    if set(rows["seed"]) != seeds:
+        return None
+    return with_accuracy(rows).groupby("class")["accuracy"].mean()
 
 
 def _of(table: pd.DataFrame, variant: Variant) -> pd.DataFrame:

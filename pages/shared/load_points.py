@@ -5,8 +5,10 @@ import streamlit as st
 
 from engine.analysis.agreement import SeedMeans, seed_means
 from engine.analysis.frontier import seed_points
+from engine.analysis.identity import VARIANT
 from pages.shared.charts.frontier import hover
 from pages.shared.load import Experiment, Source, class_means, class_names, levels, operating, unfairness
+from pages.shared.load_controls import control_classes
 
 MANY_POINTS = 3_000
 """Operating points up to which means of resampled seeds are kept; so many take 36 MB."""
@@ -35,14 +37,24 @@ def worst_classes(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=256, show_spinner=False)
 def class_rows(source: Source, experiment: Experiment, point: int) -> pd.DataFrame:
-    """Each class at an operating point, largest loss first: name, n, dense, accuracy, low, high, change."""
+    """Each class at an operating point, largest loss first: name, n, dense, accuracy, low, high, change.
+
+    Where the point has a control, its accuracy stands beside that of dense as `control`, and the change is since then.
+    """
     means = class_means(source, experiment)
     rows = means[means["point"] == point].rename(columns={"dense_accuracy": "dense"})
-    names = class_names(source, experiment)
+    names, kept = class_names(source, experiment), ["name", "n", "dense", "accuracy", "low", "high", "change"]
+    before = rows["dense"]
+    if len(rows):
+        technique, treatment, mitigation = (str(rows[name].iloc[0]) for name in VARIANT)
+        variant, level = (technique, treatment, mitigation), int(rows["level"].iloc[0])
+        controls = control_classes(source, experiment, variant, level)
+        if controls is not None:
+            before = rows["class"].map(controls)
+            rows, kept = rows.assign(control=before), [*kept[:3], "control", *kept[3:]]
     rows = rows.assign(
-        name=[names.get(int(number), str(number)) for number in rows["class"]], change=rows["accuracy"] - rows["dense"]
+        name=[names.get(int(number), str(number)) for number in rows["class"]], change=rows["accuracy"] - before
     )
-    kept = ["name", "n", "dense", "accuracy", "low", "high", "change"]
     return rows[kept].sort_values("change", ignore_index=True)
 
 

@@ -21,7 +21,7 @@ from engine.preset import load_preset
 from engine.records import CONTROL, RunSpec
 from engine.store import Study
 from engine.unfairness import UNFAIRNESS
-from pages.shared import falls, flags, formats, gains, load, method, protocol
+from pages.shared import falls, flags, formats, gains, load, load_points, method, protocol
 from pages.shared.frame import MENU, Entry
 from pages.shared.load import Experiment, Source
 from tests.made import make_study
@@ -230,6 +230,14 @@ def test_a_control_tells_training_from_pruning(tmp_path: Path, open_page: OpenPa
     app.pills(key="treatments").set_value(["Finetune"]).run()
     assert f"accuracy {formats.percent(control)} trained as long without pruning, " in words(app)
     assert "Finetuned networks are compared with one that trained as long" in words(app)
+    points = load.operating(source, experiment)
+    point = points[(points["treatment"] == "finetune") & (points["level"] == tuned["level"])]["point"].iloc[0]
+    rows = load_points.class_rows(source, experiment, int(point))
+    counts = catalog.refresh(study).control_classes
+    counts = counts[counts["level"] == tuned["level"]].assign(share=counts["correct"] / counts["n"])
+    expected = counts.groupby("class")["share"].mean().rename(load.class_names(source, experiment).get)
+    pd.testing.assert_series_equal(rows.set_index("name")["control"].sort_index(), expected, check_names=False)
+    assert np.allclose(rows["change"], rows["accuracy"] - rows["control"])
     frontier = open_page("pages/frontier.py", "own", tmp_path, treatments=["Finetune"], weight="0.01")
     assert "Trained as long without pruning (" in words(frontier)
 

@@ -244,6 +244,15 @@ def texts_of(figure: go.Figure) -> list[str]:
     return walk(content)
 
 
+def test_classes_are_set_against_the_control_where_there_is_one() -> None:
+    classes = pd.DataFrame({"name": ["a", "b"], "dense": [0.5, 0.6], "accuracy": [0.8, 0.7], "n": 10})
+    plain = charts.class_chart(classes, False).to_dict()["data"]
+    assert [trace.get("name") for trace in plain] == [None, "Dense", "Chosen"] and list(plain[1]["y"]) == ["a", "b"]
+    found = charts.class_chart(classes.assign(control=[0.9, 0.7]), False).to_dict()["data"]
+    assert found[1]["name"] == "Trained as long, unpruned" and list(found[1]["x"]) == [0.7, 0.9]
+    assert list(found[1]["y"]) == ["b", "a"], "the largest loss is on top"
+
+
 def test_charts_escape_names(facts: tuple[pd.DataFrame, Choice]) -> None:
     points, choice = facts
     worst = pd.DataFrame({"point": points["point"], "name": NASTY, "accuracy": 0.5})

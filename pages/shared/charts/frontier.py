@@ -132,16 +132,21 @@ def _indifference_trace(points: pd.DataFrame, choice: Choice, dark: bool, scale:
 
 
 def class_chart(table: pd.DataFrame, dark: bool) -> Drawing:
-    """Each class's accuracy, dense and chosen, the largest loss on top; columns name, dense, accuracy, n."""
-    rows = table.assign(change=table["accuracy"] - table["dense"]).sort_values("change", ascending=False)
+    """Each class's accuracy, unpruned and chosen, the largest loss on top; columns name, dense, accuracy, n.
+
+    Unpruned is the column `control` where there is one, networks that trained as long; else `dense`.
+    """
+    unpruned, label = ("control", "Trained as long, unpruned") if "control" in table else ("dense", "Dense")
+    rows = table.assign(before=table[unpruned], change=table["accuracy"] - table[unpruned])
+    rows = rows.sort_values("change", ascending=False)
     names = [formats.chart_text(name) for name in rows["name"]]
     text = [
-        f"<b>{name}</b><br>dense {formats.percent(row.dense)}, chosen {formats.percent(row.accuracy)}"
+        f"<b>{name}</b><br>{label.lower()} {formats.percent(row.before)}, chosen {formats.percent(row.accuracy)}"
         f"<br>{formats.points(row.change)}, {formats.count(row.n)} examples"
         for name, row in zip(names, rows.itertuples(), strict=True)
     ]
     between = {
-        "x": [x for row in rows.itertuples() for x in (row.dense, row.accuracy, None)],
+        "x": [x for row in rows.itertuples() for x in (row.before, row.accuracy, None)],
         "y": [y for name in names for y in (name, name, None)],
         "line": {"color": faded(ink(dark), 0.35), "width": 2},
     }
@@ -149,7 +154,7 @@ def class_chart(table: pd.DataFrame, dark: bool) -> Drawing:
     hollow = {"symbol": "circle-open", "size": 9, "color": ink(dark)}
     traces = [
         {"type": "scatter", "mode": "lines", "showlegend": False, **between, **SILENT},
-        {"x": rows["dense"].to_numpy(), "name": "Dense", "marker": hollow, **shared},
+        {"x": rows["before"].to_numpy(), "name": label, "marker": hollow, **shared},
         {"x": rows["accuracy"].to_numpy(), "name": "Chosen", "marker": {"size": 10, "color": "#D55E00"}, **shared},
     ]
     height = max(420, min(520, 120 + 36 * len(names)))
