@@ -104,7 +104,8 @@ with classes:
     table = load_points.class_rows(frame.source, frame.experiment, int(points["point"].to_numpy()[choice.chosen]))
     class_figure = charts.class_chart(table, frame.dark)
     alt = "Accuracy of each class, unpruned and at the chosen point."
-    show_chart(class_figure, "chosen-classes", alt, table, caption="The class that loses most is on top.")
+    trained = " Unpruned: trained as long." if "control" in table else ""
+    show_chart(class_figure, "chosen-classes", alt, table, caption=f"The class that loses most is on top.{trained}")
 
 st.markdown("##### At which weights the choice changes")
 strip = charts.weight_strip(wins, points, [float(w) for w in (weight, second_weight) if w], frame.dark)

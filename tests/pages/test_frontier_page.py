@@ -249,7 +249,7 @@ def test_classes_are_set_against_the_control_where_there_is_one() -> None:
     plain = charts.class_chart(classes, False).to_dict()["data"]
     assert [trace.get("name") for trace in plain] == [None, "Dense", "Chosen"] and list(plain[1]["y"]) == ["a", "b"]
     found = charts.class_chart(classes.assign(control=[0.9, 0.7]), False).to_dict()["data"]
-    assert found[1]["name"] == "Trained as long, unpruned" and list(found[1]["x"]) == [0.7, 0.9]
+    assert found[1]["name"] == "Unpruned" and list(found[1]["x"]) == [0.7, 0.9]
     assert list(found[1]["y"]) == ["b", "a"], "the largest loss is on top"
 
 

@@ -136,7 +136,7 @@ def class_chart(table: pd.DataFrame, dark: bool) -> Drawing:
 
     Unpruned is the column `control` where there is one, networks that trained as long; else `dense`.
     """
-    unpruned, label = ("control", "Trained as long, unpruned") if "control" in table else ("dense", "Dense")
+    unpruned, label = ("control", "Unpruned") if "control" in table else ("dense", "Dense")
     rows = table.assign(before=table[unpruned], change=table["accuracy"] - table[unpruned])
     rows = rows.sort_values("change", ascending=False)
     names = [formats.chart_text(name) for name in rows["name"]]
