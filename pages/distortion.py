@@ -94,7 +94,7 @@ with said:
     if base == "recall" and (
         training := distortion.range_training(ranges[0], by_name[ranges[0].series], models, frame.source)
     ):
-        st.caption(training)
+        st.markdown(f":material/warning: **That is against the dense network.** {training}")
 
 ratio_names = tables.ratio_names(table["ratio"].unique())
 usual = [ratio_names[ratio] for ratio in tables.default_ratios(table)]
