@@ -127,14 +127,14 @@ def classes(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def control_levels(source: Source, experiment: Experiment) -> pd.DataFrame:
-    """One row per model of an experiment that was trained on and never pruned; may be empty."""
-    return _of(load_catalog(source).control_levels, experiment)
+    """One row per model of an experiment that was trained on and neither pruned nor mitigated; may be empty."""
+    return _unmitigated(_of(load_catalog(source).control_levels, experiment))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def control_classes(source: Source, experiment: Experiment) -> pd.DataFrame:
     """The same by class."""
-    return _of(load_catalog(source).control_classes, experiment)
+    return _unmitigated(_of(load_catalog(source).control_classes, experiment))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -262,6 +262,10 @@ def groupings(table: pd.DataFrame) -> list[str]:
     """Columns of the examples that part them into a few groups."""
     others = table.drop(columns=["example", "label"], errors="ignore").select_dtypes(exclude="floating")
     return [str(name) for name in others if 1 < others[name].nunique() <= FEW_GROUPS]
+
+
+def _unmitigated(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["mitigation"].isin(("none", ""))].reset_index(drop=True)
 
 
 def _of(table: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:

@@ -32,7 +32,7 @@ def beside_control(
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def control_classes(source: Source, experiment: Experiment, variant: Variant, level: int) -> pd.Series | None:
+def classes_of_control(source: Source, experiment: Experiment, variant: Variant, level: int) -> pd.Series | None:
     """Mean accuracy of each class (index) of the controls at a level; None where a seed of the model has none."""
     if not level or not trains_longer(*variant):
         return None

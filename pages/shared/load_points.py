@@ -8,7 +8,7 @@ from engine.analysis.frontier import seed_points
 from engine.analysis.identity import VARIANT
 from pages.shared.charts.frontier import hover
 from pages.shared.load import Experiment, Source, class_means, class_names, levels, operating, unfairness
-from pages.shared.load_controls import control_classes
+from pages.shared.load_controls import classes_of_control
 
 MANY_POINTS = 3_000
 """Operating points up to which means of resampled seeds are kept; so many take 36 MB."""
@@ -48,7 +48,7 @@ def class_rows(source: Source, experiment: Experiment, point: int) -> pd.DataFra
     if len(rows):
         technique, treatment, mitigation = (str(rows[name].iloc[0]) for name in VARIANT)
         variant, level = (technique, treatment, mitigation), int(rows["level"].iloc[0])
-        controls = control_classes(source, experiment, variant, level)
+        controls = classes_of_control(source, experiment, variant, level)
         if controls is not None:
             before = rows["class"].map(controls)
             rows, kept = rows.assign(control=before), [*kept[:3], "control", *kept[3:]]
