@@ -119,11 +119,13 @@ with left:
     )
     ratios = [ratio for ratio, name in ratio_names.items() if name in (asked or usual)]
     shown, shown_cells = (rows[rows["ratio"].isin(ratios)] for rows in (models, table))
+    controls = tables.control_cells(shown, by_name, frame.source, base, confidence)
+    verdicts = tables.interval_table(shown_cells, controls, list(looks), WHAT[by])
     show_chart(
         charts.alpha_boxes(shown, shown_cells, looks, near, frame.dark),
         "alpha-boxes",
         f"Boxes of alpha over seeds for {len(looks)} series at {len(ratios)} pruning ratios, with the verdict on top.",
-        tables.interval_table(shown_cells, list(looks), WHAT[by]),
+        verdicts,
         caption=f"**>** intensifies, **<** evens out, **?** undecided: where the {100 * confidence:g} % interval of "
         "the mean (thin bar) lies against 1. Undecided does not mean no effect.",
     )
@@ -157,15 +159,20 @@ for caution in [
 # -- intervals --------------------------------------------------------------------------------------------------------
 st.markdown("##### Intervals and verdicts")
 st.dataframe(
-    tables.styled_intervals(tables.interval_table(shown_cells, list(looks), WHAT[by])),
+    tables.styled_intervals(verdicts),
     hide_index=True,
     column_config=tables.interval_columns(confidence),
     placeholder=formats.MISSING,
     alt="Alpha with its interval and verdict, and accuracy, of each series at each ratio.",
 )
+beside_control = (
+    " Control's: networks that trained as long without pruning. The difference is what pruning itself does."
+    if len(controls)
+    else ""
+)
 st.caption(
     "Alpha below 1 beside gaps as wide as before says that the gaps moved to other classes, not that they closed; "
-    "training anew from the first weights can do that by itself."
+    f"training anew from the first weights can do that by itself.{beside_control}"
 )
 
 # -- the paper's findings ---------------------------------------------------------------------------------------------

@@ -8,8 +8,10 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
+from engine.analysis.control import against_control, trains_longer
+from engine.analysis.verdicts import MARKS, verdict
 from engine.records import PruneScopeError
-from pages.shared import formats, load
+from pages.shared import formats, load, load_models
 from pages.shared.comparison import Series
 from pages.shared.load import Source
 
@@ -48,11 +50,33 @@ def ratio_names(ratios: Iterable[float]) -> dict[float, str]:
     return dict(zip(ordered, names, strict=True)) if ordered else {}
 
 
-def interval_table(cells: pd.DataFrame, order: Sequence[str], what: str) -> pd.DataFrame:
-    """One row per series and ratio, series in their order; numbers stay numbers."""
+def control_cells(
+    models: pd.DataFrame, series: Mapping[str, Series], source: Source, base: str, confidence: float
+) -> pd.DataFrame:
+    """Alpha of each series at each ratio against that of networks that trained as long without being pruned: series,
+    ratio, control, and the change with its interval as `control_change`, `_low`, `_high`; others are left out."""
+    rows = []
+    for (name, ratio), cell in models.groupby(["series", "ratio"], observed=True):
+        one = series[str(name)]
+        controls = load_models.control_alphas(source, one.experiment, base)
+        found = None
+        if len(controls) and trains_longer(*one.variant):
+            found = against_control(cell, controls, "alpha", confidence)
+        if found is not None:
+            rows.append((name, ratio, found.control, found.change, found.low, found.high))
+    names = ["series", "ratio", "control", "control_change", "control_low", "control_high"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def interval_table(cells: pd.DataFrame, controls: pd.DataFrame, order: Sequence[str], what: str) -> pd.DataFrame:
+    """One row per series and ratio, series in their order; numbers stay numbers. The columns on controls are there if
+    any series has one."""
     place = {name: number for number, name in enumerate(order)}
     rows = cells.assign(place=cells["series"].map(place)).sort_values(["place", "ratio"])
-    return pd.DataFrame(
+    rows = rows.merge(controls, on=["series", "ratio"], how="left")
+    against = verdict(1 + rows["control_low"], 1 + rows["control_high"])
+    marked = [f"{MARKS[said]} {said}" for said in map(str, against)]
+    table = pd.DataFrame(
         {
             what: rows["series"],
             "Ratio": rows["ratio"],
@@ -60,6 +84,10 @@ def interval_table(cells: pd.DataFrame, order: Sequence[str], what: str) -> pd.D
             "Alpha": rows["alpha"],
             "Alpha ±": (rows["high"] - rows["low"]) / 2,
             "Verdict": rows["mark"] + " " + rows["verdict"],
+            "Control": rows["control"],
+            "Against it": rows["control_change"],
+            "Against ±": (rows["control_high"] - rows["control_low"]) / 2,
+            "Verdict against it": pd.Series(marked, rows.index).where(rows["control"].notna()),
             "All gaps": rows["spread"],
             "Accuracy": rows["accuracy"],
             "Since dense": rows["change"],
@@ -67,6 +95,7 @@ def interval_table(cells: pd.DataFrame, order: Sequence[str], what: str) -> pd.D
             "Seeds": rows["n_seeds"],
         }
     )
+    return table if len(controls) else table.drop(columns=["Control", "Against it", "Against ±", "Verdict against it"])
 
 
 def styled_intervals(table: pd.DataFrame) -> Styler:
@@ -76,13 +105,18 @@ def styled_intervals(table: pd.DataFrame) -> Styler:
         "Sparsity": formats.sparsity,
         "Alpha": formats.number,
         "Alpha ±": lambda value: formats.number(value, 2),
+        "Control": formats.number,
+        "Against it": lambda value: formats.number(value, 2),
+        "Against ±": lambda value: formats.number(value, 2),
         "All gaps": lambda value: formats.MISSING if pd.isna(value) else f"{value:.2f} ×",
         "Accuracy": formats.percent,
         "Since dense": formats.points,
         "Change ±": lambda value: formats.points(value, sign=False),
     }
-    return table.style.format(written).map(
-        lambda text: "" if text.startswith("?") else f"background-color: rgba({HEAT}, 0.25)", subset=["Verdict"]
+    decided = [name for name in ("Verdict", "Verdict against it") if name in table]
+    return table.style.format({name: write for name, write in written.items() if name in table}).map(
+        lambda text: "" if pd.isna(text) or text.startswith("?") else f"background-color: rgba({HEAT}, 0.25)",
+        subset=decided,
     )
 
 
@@ -95,6 +129,10 @@ def interval_columns(confidence: float) -> dict[str, Any]:
         "Alpha": column(help="Mean over seeds. 1: gaps as before; above: wider; below: narrower or elsewhere."),
         "Alpha ±": column("±", help=half_of),
         "Verdict": column(help="Intensifies or evens out if the interval of alpha excludes 1, else undecided."),
+        "Control": column("Control's", help="Alpha of networks that trained as long without being pruned."),
+        "Against it": column("Difference", help="Alpha minus the control's, seed by seed: what pruning itself does."),
+        "Against ±": column("±", help=half_of),
+        "Verdict against it": column("Verdict of it", help="The same verdict on the difference: below or above 0."),
         "All gaps": column(help="How wide all gaps together are against before, whichever classes they fall on."),
         "Since dense": column(help="Accuracy, pruned minus dense, seed by seed."),
         "Change ±": column("±", help=half_of),

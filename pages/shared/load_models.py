@@ -8,7 +8,15 @@ import streamlit as st
 from engine.analysis import balances as class_balances
 from engine.analysis.distortion import alphas as model_alphas
 from engine.store import examples_name
-from pages.shared.load import EXPERIMENT, Experiment, Source, classes, experiments, load_catalog
+from pages.shared.load import (
+    EXPERIMENT,
+    Experiment,
+    Source,
+    classes,
+    control_classes,
+    experiments,
+    load_catalog,
+)
 
 if TYPE_CHECKING:  # statsmodels takes a second to load: only the regression's page does
     from engine.analysis.population import Population
@@ -35,6 +43,13 @@ def counterparts(source: Source, experiment: Experiment, by: str) -> list[Experi
 def alphas(source: Source, experiment: Experiment, base: str) -> pd.DataFrame:
     """How far pruning stretched the gaps of each model of an experiment, in one base measure."""
     return model_alphas(classes(source, experiment), base)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def control_alphas(source: Source, experiment: Experiment, base: str) -> pd.DataFrame:
+    """The same of networks that trained as long without being pruned; may be empty."""
+    rows = control_classes(source, experiment)
+    return model_alphas(rows, base) if len(rows) else pd.DataFrame()
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -6,9 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
+from engine import catalog
+from engine.analysis.distortion import alphas
 from engine.analysis.paper_findings import findings
 from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
+from engine.records import CONTROL
 from pages.shared import distortion, formats, load
 from pages.shared import distortion_tables as tables
 from pages.shared.charts import distortion as charts
@@ -102,6 +106,27 @@ def test_a_gain_by_longer_training_is_said(studies: Path, monkeypatch: pytest.Mo
     assert not distortion.range_training(helpful_ranges(cells(MADE))[0], one, MADE, source), "0.4 points are little"
     loses = models_of(MP=[(0.5, -0.01, 0.9)])
     assert not distortion.range_training(helpful_ranges(cells(loses))[0], one, loses, source)
+
+
+def test_alpha_stands_beside_the_controls(tmp_path: Path, open_page: OpenPage) -> None:
+    few = {"writers": 0, "examples": 300, "levels": 5, "split": "", "seeds": 4}
+    study = make_study(tmp_path / "own", **few, techniques=("random_unstructured",))
+    without = open_page(PAGE, "own", tmp_path).dataframe[0].value
+    make_study(tmp_path / "own", **few, techniques=(CONTROL,), treatments=("finetune",))
+    page = open_page(PAGE, "own", tmp_path)
+    table = page.dataframe[0].value
+    assert "Control" not in without and not page.exception
+    rewound = table.iloc[:, 0].str.contains("rewind")
+    assert table[rewound]["Control"].isna().all() and table[~rewound]["Control"].notna().all()
+    theirs = alphas(catalog.refresh(study).control_classes).pivot(index="seed", columns="level", values="alpha")
+    mine = alphas(study.classes().query("treatment == 'finetune'")).pivot(index="seed", columns="level", values="alpha")
+    change = mine - theirs
+    rows = table[~rewound].sort_values("Ratio")
+    assert np.allclose(rows["Control"], theirs.mean()[1:]) and np.allclose(rows["Against it"], change.mean()[1:])
+    half = stats.t.ppf(0.995, 3) * change.std()[1:] / 2
+    assert np.allclose(rows["Against ±"], half)
+    said = np.where(change.mean()[1:] - half > 0, ">", np.where(change.mean()[1:] + half < 0, "<", "?"))
+    assert rows["Verdict against it"].str[0].tolist() == said.tolist()
 
 
 def test_cautions_name_few_seeds_collapse_missing_alpha_and_chance() -> None:
