@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from engine import __version__
 from engine.files import BLANK, file_digest, is_whole, sealed, write_file
@@ -106,15 +107,28 @@ class Catalog:
         return self._with_identity("classes", controls=True)
 
     def _with_identity(self, kind: str, controls: bool) -> pd.DataFrame:
-        table, runs = self.tables[kind], self.runs[["run", *IDENTITY[:-1], "protocol", "seed"]]
-        is_control = (runs["technique"] == CONTROL) & (runs["schedule"] != "imported")
-        wanted = is_control.to_numpy() == controls
+        wanted, identity = self._identities[controls]
+        table = self.tables[kind]
         if not wanted.all():
             table = table.filter(wanted[table["row"].to_numpy()])
-            named = [name for name in runs if name != "seed"]
-            runs = runs.assign(**{name: runs[name].where(wanted).cat.remove_unused_categories() for name in named})
-        identity = runs.take(table["row"].to_numpy()).reset_index(drop=True)
-        return pd.concat([identity, table.drop_columns("row").to_pandas()], axis=1)
+        rows = identity.take(table["row"].to_numpy()).reset_index(drop=True)
+        return pd.concat([rows, table.drop_columns("row").to_pandas()], axis=1)
+
+    @cached_property
+    def _identities(self) -> dict[bool, tuple[NDArray[np.bool_], pd.DataFrame]]:
+        """For pruned runs (False) and controls (True): which rows of `runs` they are, and what identifies them."""
+        runs = self.runs[["run", *IDENTITY[:-1], "protocol", "seed"]]
+        is_control = ((runs["technique"] == CONTROL) & (runs["schedule"] != "imported")).to_numpy()
+        if not is_control.any():
+            return {False: (~is_control, runs), True: (is_control, runs)}
+        named = [name for name in runs if name != "seed"]
+        return {
+            controls: (
+                wanted,
+                runs.assign(**{name: runs[name].where(wanted).cat.remove_unused_categories() for name in named}),
+            )
+            for controls, wanted in ((False, ~is_control), (True, is_control))
+        }
 
 
 def refresh(study: Study, *kinds: str) -> Catalog:

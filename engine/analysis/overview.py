@@ -53,6 +53,7 @@ def red_flags(
     groups: pd.DataFrame | None = None,
     within: float = 0.01,
     controls: Controls | None = None,
+    kept: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """One row per model at its sparsest pruned level whose mean accuracy is within `within` of dense: identity, level,
     sparsity, accuracy, dense_accuracy, n_seeds, controlled; class, class_n, class_change, class_low, class_high,
@@ -64,9 +65,9 @@ def red_flags(
     A model without such a level has NaN and a reason.
 
     Where every seed of a finetuned model has a control, "dense" is the control at the same level, which trained as long
-    (`controlled`). All tables are of one experiment then.
+    (`controlled`). All tables are of one experiment then. `kept` is `kept_levels` of the same, where that is known.
     """
-    flags = kept_levels(levels, within, controls)
+    flags = kept_levels(levels, within, controls) if kept is None else kept
     runs = kept_runs(levels, flags, controls)
     by_class = _largest_loss(_by_class(classes), runs, controls and _by_class(controls.classes)).drop(
         columns="grouping"

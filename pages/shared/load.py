@@ -185,18 +185,19 @@ def flags(source: Source, experiment: Experiment) -> RedFlags:
     models, counts = levels(source, experiment), classes(source, experiment)
     controls = Controls(control_levels(source, experiment), control_classes(source, experiment))
     found = controls if len(controls.levels) else None
-    runs = kept_runs(models, kept_levels(models, controls=found), found)
+    kept = kept_levels(models, controls=found)
+    runs = kept_runs(models, kept, found)
     wanted = {(str(run), level) for run, level in zip(runs.index, runs["level"].astype(int), strict=True)}
     wanted |= {(str(run), int(level)) for run, level in runs[["control", "level"]].dropna().itertuples(index=False)}
     try:
         groups = _group_counts(source, experiment, wanted)
     except PruneScopeError as error:
-        return RedFlags(red_flags(models, counts, controls=found), f"the groups cannot be read: {error}")
+        return RedFlags(red_flags(models, counts, controls=found, kept=kept), f"the groups cannot be read: {error}")
     if groups is None:
-        return RedFlags(red_flags(models, counts, controls=found), NO_GROUPS)
+        return RedFlags(red_flags(models, counts, controls=found, kept=kept), NO_GROUPS)
     trained_on = groups["run"].isin(set(runs["control"].dropna()))
     found = found and replace(found, groups=groups[trained_on])
-    return RedFlags(red_flags(models, counts, groups[~trained_on], controls=found), "")
+    return RedFlags(red_flags(models, counts, groups[~trained_on], controls=found, kept=kept), "")
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
