@@ -29,7 +29,7 @@ from engine.specs import checked
 from engine.store import Study, examples_name
 from engine.tables import to_parquet
 from engine.techniques import TECHNIQUES
-from engine.training import mean_gradients, train_network
+from engine.training import mean_gradients, processor, train_network
 
 
 @dataclass(frozen=True)
@@ -200,6 +200,7 @@ def _provenance(lab: Laboratory, seconds: float, stopped: str) -> dict[str, obje
         "torch": torch.__version__,
         "numpy": numpy.__version__,
         "device": lab.device.type,
+        "processor": processor(lab.device),
         "seconds": round(seconds, 1),
         "stopped": stopped,
     }

@@ -4,6 +4,7 @@ Every random choice comes from the generator that is passed in, drawn on the CPU
 """
 
 import os
+import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -110,6 +111,14 @@ def pick_device(name: str = "auto") -> torch.device:
     torch.set_deterministic_debug_mode("warn")  # as use_deterministic_algorithms, without its import of the compiler
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # costs up to a sixth
     return torch.device(name)
+
+
+def processor(device: torch.device) -> str:
+    """The kind of processor behind a device, as far as it decides how sums are rounded."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    instructions = f" {torch.backends.cpu.get_cpu_capability()}" if device.type == "cpu" else ""
+    return f"{platform.machine()}{instructions}"
 
 
 def make_split(images: np.ndarray, labels: np.ndarray, like: np.ndarray, size: int, device: torch.device) -> Split:

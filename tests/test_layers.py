@@ -11,7 +11,7 @@ TOP = Path(__file__).resolve().parents[1]
 LAYERS = (
     {"commands", "__main__"},
     {"sweep", "cluster", "estimate", "pool"},
-    {"worker", "preset", "verify", "ingest", "marks"},
+    {"worker", "preset", "verify", "rebuild", "ingest", "marks"},
     {"experiment"},
     {"dense"},
     {"lessons"},

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 
 from engine import __version__
-from engine.commands import data, export, importing, lists, regression, run, show, sweep, verify
+from engine.commands import data, export, importing, lists, rebuild, regression, run, show, sweep, verify
 from engine.records import PruneScopeError
 
-COMMANDS = (lists, run, sweep, show, regression, verify, data, importing, export)
+COMMANDS = (lists, run, sweep, show, regression, verify, rebuild, data, importing, export)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

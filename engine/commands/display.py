@@ -1,4 +1,4 @@
-"""How a sweep looks while it runs: one live line at a terminal, a line per run elsewhere."""
+"""How runs and sweeps look while they compute: live lines at a terminal, a line per run of a sweep elsewhere."""
 
 import time
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 
 from engine.preset import Preset
-from engine.records import Progress
+from engine.records import Progress, RunSpec, Watcher
 from engine.store import Study
 from engine.sweep import Listener
 from engine.worker import Result
@@ -18,6 +18,31 @@ from engine.worker import Result
 def wide_console() -> Console:
     """A console for tables: as wide as the terminal, or wide enough for whole rows in a file or a pipe."""
     return Console() if Console().is_terminal else Console(width=240)
+
+
+@contextmanager
+def run_display(spec: RunSpec, console: Console) -> Iterator[Watcher]:
+    """A watcher that shows what it hears: the level of a run, epochs, time left."""
+    bars = Bars(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f} epochs"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+    )
+    after = spec.n_epochs_after
+    with bars:
+        task = bars.add_task(f"run {spec.key}", total=spec.epochs + spec.n_levels * after)
+
+        def watch(progress: Progress) -> None:
+            before = spec.epochs + (progress.level - 1) * after if progress.level else 0
+            level = f"run {spec.key} level {progress.level}/{progress.n_levels}"
+            known = "" if progress.accuracy != progress.accuracy else f", accuracy {progress.accuracy:.1%}"
+            bars.update(task, completed=before + progress.epoch, description=level + known)
+
+        yield watch
 
 
 @contextmanager

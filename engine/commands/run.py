@@ -6,9 +6,8 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from engine import records
+from engine.commands.display import run_display
 from engine.datasets import DATASETS, data_root
 from engine.records import RunSpec
 from engine.specs import checked
@@ -102,25 +101,8 @@ def run_one(options: Namespace) -> None:
     spec, console = spec_of(options), Console()
     if spec.flip and not DATASETS[spec.dataset].mirrors:
         console.print(f"Note: mirrored images of {spec.dataset} can change their class, as they did in the paper.")
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} epochs"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    after = spec.n_epochs_after
     begun = time.monotonic()
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(f"run {spec.key}", total=spec.epochs + spec.n_levels * after)
-
-        def watch(progress: records.Progress) -> None:
-            before = spec.epochs + (progress.level - 1) * after if progress.level else 0
-            level = f"run {spec.key} level {progress.level}/{progress.n_levels}"
-            known = "" if progress.accuracy != progress.accuracy else f", accuracy {progress.accuracy:.1%}"
-            bar.update(task, completed=before + progress.epoch, description=level + known)
-
+    with run_display(spec, console) as watch:
         finished = run_experiment(spec, Study(options.study), data_root(options.data), options.device, watch)
     if not finished.computed:
         console.print(f"Run {finished.key} is there already; nothing to do.")
