@@ -14,11 +14,15 @@ sys.path.insert(0, str(TOP))
 
 from docs.control import control_table  # noqa: E402
 from docs.findings import findings  # noqa: E402
-from docs.good import distortion_table  # noqa: E402
+from docs.good import distortion_table, shorter_words  # noqa: E402
 from docs.hooker import exemplars_table, sizes_table  # noqa: E402
-from docs.paganini import accuracy_table, slopes_table  # noqa: E402
+from docs.paganini import accuracy_table, slopes_table, split_words  # noqa: E402
 from docs.study import Demo, markdown, open_demo  # noqa: E402
 from docs.tran import mitigation_table  # noqa: E402
+from engine import catalog  # noqa: E402
+from pages.shared.load import Source  # noqa: E402
+from pages.shared.method import paper_sentences  # noqa: E402
+from pages.shared.wording import unmarked  # noqa: E402
 
 FILES = ("README.md", "docs/comparison.md", "data/README.md")
 
@@ -38,6 +42,12 @@ def contents(demo: Demo) -> str:
     return f"{markdown(rows.reset_index().sort_values('models', ascending=False))}{beside}"
 
 
+def shortened(demo: Demo) -> str:
+    """Each experiment against the paper that it follows, as the page Method says it."""
+    sentences = paper_sentences(catalog.refresh(demo.study), Source(str(demo.study.path), 0))
+    return "\n".join(f"- {unmarked(sentence)}" for sentence in sentences)
+
+
 def checksums(demo: Demo) -> str:
     """One digest over all runs, and the size of the whole."""
     digest, size = hashlib.sha256(), 0
@@ -51,10 +61,13 @@ def checksums(demo: Demo) -> str:
 
 MADE: dict[str, Callable[[Demo], str]] = {
     "contents": contents,
+    "shortened": shortened,
     "findings": findings,
     "accuracy": accuracy_table,
+    "split": split_words,
     "slopes": slopes_table,
     "distortion": distortion_table,
+    "shorter": shorter_words,
     "control": control_table,
     "exemplars": exemplars_table,
     "sizes": sizes_table,

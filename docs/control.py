@@ -11,7 +11,7 @@ from engine.unfairness import unfairness_table
 from pages.shared import formats
 
 LEVEL = 20
-"""The level that the finding speaks of."""
+"""The level that findings speak of, the last."""
 
 
 def control_table(demo: Demo) -> str:
@@ -54,7 +54,7 @@ def training_finding(demo: Demo) -> str:
         return ""
     since = [formats.points(here[name].mean() - dense[name].mean()) for name in ("accuracy", "max_min")]
     return (
-        "**Longer training can look like harmless pruning.** Global magnitude, finetuned level by level to "
+        "**Longer training can look like harmless pruning.** On QMNIST, global magnitude, finetuned level by level to "
         f"{formats.sparsity(here['sparsity'].mean())}, changes accuracy by {since[0]} and the gap between classes by "
         f"{since[1]} since the dense network. Against one that trained as long without pruning, it changes them by "
         f"{_points(accuracy)} and {_points(gap)} (95 %; {formats.seeds(accuracy.n_seeds)})."

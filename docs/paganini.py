@@ -25,6 +25,22 @@ def accuracy_table(demo: Demo) -> str:
     return markdown(pd.DataFrame(rows, columns=["source", "split", "protocol", "dense", "pruned", "seeds"]))
 
 
+def split_words(demo: Demo) -> str:
+    """What was done otherwise than in the paper: the split, and each protocol."""
+    facts, spec = demo.study.class_facts("qmnist-writers"), demo.spec(dataset="qmnist", **SHORT)
+    n_train, n_test = (formats.count(facts[side].sum()) for side in ("n_train", "n_test"))
+    held_out = "a part" if spec is None else formats.percent(spec.validation, 0)
+    protocols = (f"- {one['protocol']}: {demo.shortened(dataset='qmnist', **one)}" for one in (PAPER, SHORT))
+    return "\n".join(
+        (
+            f"Why they differ: our split trains on {n_train} digits of half of the training writers, of which "
+            f"{held_out} are held out, and tests on the {n_test} of the other half, so that no writer is on both "
+            "sides.\n",
+            *protocols,
+        )
+    )
+
+
 def slopes_table(demo: Demo) -> str:
     """Table 1 of Paganini beside ours: lines of a writer's accuracy on mean absolute tilt."""
     printed = members.PAPER.items()

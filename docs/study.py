@@ -8,7 +8,10 @@ import pandas as pd
 
 from engine import catalog
 from engine.analysis.writers import member_accuracy
+from engine.records import RunSpec
 from engine.store import Study
+from pages.shared.protocol import difference_sentence
+from pages.shared.wording import unmarked
 
 TOP = Path(__file__).resolve().parents[1]
 LATER = "not in the study yet"
@@ -38,6 +41,16 @@ class Demo:
         for name in rows.select_dtypes("category"):
             rows[name] = rows[name].cat.remove_unused_categories()
         return rows
+
+    def spec(self, **wanted: object) -> RunSpec | None:
+        """The settings of one of these runs; None where there is none."""
+        runs = self.of(self.levels, **wanted)["run"].astype(str)
+        return None if runs.empty else self.study.record(runs.iloc[0]).spec
+
+    def shortened(self, **wanted: object) -> str:
+        """How the protocol of these runs differs from the paper's, as the page Method says it."""
+        spec, seeds = self.spec(**wanted), self.of(self.levels, **wanted)["seed"].nunique()
+        return LATER if spec is None else unmarked(difference_sentence(spec, seeds))
 
     def writers(self, level: int, **wanted: object) -> pd.DataFrame | None:
         """Accuracy of every writer, dense and at a level, mean over the seeds of these runs."""

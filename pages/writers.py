@@ -8,10 +8,11 @@ import streamlit as st
 from engine.analysis.slopes import WITHIN, SlopeChange, slope_change
 from engine.analysis.writers import hit_hardest, member_facts
 from pages.shared import formats, members
+from pages.shared.chance import chance_sentence
 from pages.shared.charts import writers as charts
 from pages.shared.frame import open_page
 from pages.shared.gallery import show_member
-from pages.shared.member_controls import Shown, choose_members, choose_network, known
+from pages.shared.member_controls import Shown, choose_members, choose_network, dealt_anew, known
 from pages.shared.show import answer, beside, show_chart
 
 LOSS = 0.05
@@ -90,6 +91,7 @@ worst_series = str(ranked[shown.series].iloc[0]) if shown.series and len(ranked)
 with above:
     facts = member_facts(table, loss=LOSS)
     answer(members.loss_sentence(facts, next(iter(names), ""), moment, of, worst_series))
+    st.markdown(chance_sentence(dealt_anew(frame, what, compared, shown, LOSS), facts, of))
     if attribute:
         changes = slope_change(table, attribute, shown.series if len(shown.palette) > 1 else None)
         rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]

@@ -108,12 +108,14 @@ def kept_runs(levels: pd.DataFrame, flags: pd.DataFrame, controls: Controls | No
 
 
 def headline(flags: pd.DataFrame) -> Headline:
-    """The class or group of `red_flags` that loses most of all."""
+    """The class or group of `red_flags` that loses most of all; of those whose interval is below 0, if any is."""
     changes = ["class_change", "group_change"]
     losses = flags[changes].where(flags[changes] < 0)
     n_flagged = int(losses.notna().any(axis=1).sum())
     if not n_flagged:
         return Headline(len(flags), 0, reason=NO_FLAG)
+    shown = losses.where(flags[["class_high", "group_high"]].to_numpy() < 0)
+    losses = shown if shown.notna().any(axis=None) else losses
     worst = losses.min(axis=1).idxmin()
     kind = losses.loc[worst].idxmin().removesuffix("_change")
     row = flags.loc[worst]

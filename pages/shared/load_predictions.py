@@ -1,10 +1,12 @@
-"""What many networks say of each example, kept between reruns: for Harmed examples and Subgroups."""
+"""What many networks say of each example, kept between reruns: for Harmed examples, Subgroups and Writers."""
+
+from collections.abc import Hashable
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.analysis import exemplars, subgroups
+from engine.analysis import chance, exemplars, subgroups
 from engine.marks import read_marks
 from pages.shared.load import Source, class_facts, examples, predictions
 
@@ -43,6 +45,14 @@ def subgroup_levels(
         for place in (np.flatnonzero(levels > 0) if 0 in levels else ())
     ]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*subgroups.COLUMNS, "level"])
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def dealt(
+    asked: tuple[Hashable, ...], _change: np.ndarray, _member: np.ndarray, _label: np.ndarray, loss: float
+) -> chance.Dealt:
+    """Members beside random deals of their examples; `asked` says what the arrays were made from."""
+    return chance.dealt(_change, _member, _label, loss)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.chance import Dealt
 from engine.analysis.writers import member_accuracy
 from engine.records import PruneScopeError, RunSpec
 from engine.store import examples_name
-from pages.shared import formats, load, members
+from pages.shared import formats, load, load_predictions, members
 from pages.shared.charts.writers import series_colours
 from pages.shared.frame import Frame
 from pages.shared.gains import training_of
@@ -36,6 +37,9 @@ class Compared:
 
     before: np.ndarray
     after: np.ndarray
+    runs: tuple[str, ...]
+    """The runs that said it, one per seed."""
+    level: int
     moment: Moment
     n_missing: int
     """Seeds that have no such level or no dense network."""
@@ -110,12 +114,12 @@ def choose_network(frame: Frame) -> Compared:
     chosen = _pick("Seeds", [MEAN, *seeds], "seed", "A seed is a training of its own; the mean is steadier.", 130)
     if chosen != MEAN:
         here = here.iloc[[seeds.index(chosen)]]
-    before, after = _predictions(frame, here["run"].astype(str), int(level))
+    before, after, runs = _predictions(frame, here["run"].astype(str), int(level))
     seed = None if chosen == MEAN else int(here["seed"].iloc[0])
     moment = Moment(", ".join(names), float(here["sparsity"].mean()), len(before), seed)
     n_missing = 0 if seed is not None else rows["run"].nunique() - len(before)
     training = training_of(frame.source, frame.experiment, rows, int(level))
-    return Compared(before, after, moment, n_missing, _working(rows, int(level)), training)
+    return Compared(before, after, runs, int(level), moment, n_missing, _working(rows, int(level)), training)
 
 
 def choose_members(what: Known, compared: Compared, dark: bool) -> Shown:
@@ -146,6 +150,16 @@ def choose_members(what: Known, compared: Compared, dark: bool) -> Shown:
     if shown.empty:
         nothing(f"No {formats.plain(of.member)} is left.", f"Ask for fewer {of.examples} each, or show more series.")
     return Shown(shown, len(table) - len(shown), grouping, attribute, colour, series, palette, of)
+
+
+def dealt_anew(frame: Frame, what: Known, compared: Compared, shown: Shown, loss: float) -> Dealt:
+    """What the members that are shown would lose if it did not matter who they are."""
+    names = pd.Index(shown.table[shown.grouping])
+    label = what.examples["label"].to_numpy()
+    before, after = ((said == label).mean(axis=0) for said in (compared.before, compared.after))
+    asked = (frame.source, compared.runs, compared.level, shown.grouping, tuple(map(str, names)))
+    member = names.get_indexer(pd.Index(what.examples[shown.grouping]))
+    return load_predictions.dealt(asked, after - before, member, label, loss)
 
 
 def _choose_kind(rows: pd.DataFrame, techniques: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
@@ -194,17 +208,17 @@ def _least(table: pd.DataFrame, of: Words) -> int:
     return int(least)
 
 
-def _predictions(frame: Frame, runs: Sequence[str], level: int) -> tuple[np.ndarray, np.ndarray]:
-    """What the runs that have both levels said, dense and at the level."""
+def _predictions(frame: Frame, runs: Sequence[str], level: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """What the runs that have both levels said, dense and at the level, and which these are."""
     try:
-        said = [load.predictions(frame.source, run) for run in runs]
+        found = {run: load.predictions(frame.source, run) for run in runs}
     except PruneScopeError as error:
         nothing("The predictions of these runs cannot be read.", formats.plain(error))
-    said = [(levels, matrix) for levels, matrix in said if 0 in levels and level in levels]
+    said = {run: one for run, one in found.items() if 0 in one[0] and level in one[0]}
     if not said:
         nothing("The dense network of these runs is missing.", "Without level 0 there is no before to compare with.")
-    before, after = (np.stack([matrix[levels == at][0] for levels, matrix in said]) for at in (0, level))
-    return before, after
+    before, after = (np.stack([matrix[levels == at][0] for levels, matrix in said.values()]) for at in (0, level))
+    return before, after, tuple(said)
 
 
 def _working(rows: pd.DataFrame, level: int) -> str:

@@ -38,6 +38,8 @@ INTERVALS = (
     "own change, with errors that allow for unequal spread (HC3). It covers which writers were drawn, not which seeds. "
     "Where writers come in several series, the sentence is about the slope within series, each with a level of its "
     "own: a line over all would also show how the series differ.",
+    "**Whether writers differ at all**: the digits of each class are dealt anew to the writers who wrote some, 500 "
+    "times. What they lose then is what chance alone gives; p is the share of deals that spread them at least as wide.",
     "**The choice on the frontier**: seeds are drawn again 500 times with replacement. The share of draws that choose "
     "the same network says how sure the choice is.",
     "**Class accuracy on many causes**: errors let neighbouring rows (HAC, as in the paper) or all rows of a run "

@@ -149,6 +149,8 @@ def difference_sentence(spec: RunSpec, fewest: int, most: int = 0) -> str:
     """
     if spec.schedule == IMPORTED:
         return "There is no protocol to compare with a paper's."
+    if spec.diagnose or spec.mitigation != "none":
+        return "Tran 2022 measured causes and mitigation on other data with other networks, so no setting is compared."
     paper = reference(spec.schedule, spec.dataset, spec.network)
     if paper is None:
         return "None of the papers used this schedule with this network."

@@ -55,6 +55,9 @@ def test_headline_states_the_largest_loss() -> None:
     groups.loc[(groups["group"] == "hsf4") & (groups["level"] == 2), "correct"] = 500
     fact = headline(red_flags(levels, classes, groups))
     assert (fact.grouping, fact.group) == ("series", "hsf4") and fact.change == pytest.approx(-0.46)
+    flags = red_flags(levels, classes, groups)
+    assert headline(flags.assign(group_high=0.01)).grouping == "class", "the larger loss may be chance"
+    assert headline(flags.assign(group_high=0.01, class_high=0.01)).grouping == "series", "each may be"
 
 
 @pytest.mark.parametrize("within", [0.01, 0.05, 0.2])

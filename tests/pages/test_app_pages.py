@@ -200,6 +200,10 @@ def test_headline_adds_the_largest_loss_of_another_network() -> None:
     said = flags.headline_sentence(rows, EXPERIMENT, NAMES)
     assert "Under Channels by L2 with rewind, class 8 loses 20.0 points (± 1.0) at 20.0 % sparsity" in said
     assert "L2" not in flags.headline_sentence(rows.iloc[:1], EXPERIMENT, NAMES)
+    by_chance = rows.assign(class_high=[-0.02, 0.1])
+    assert "L2" not in flags.headline_sentence(by_chance, EXPERIMENT, NAMES), "another loss is more than chance"
+    all_by_chance = rows.assign(class_high=0.1, group_high=0.1)
+    assert "20.0 points (± 7.0, may be chance)" in flags.headline_sentence(all_by_chance, EXPERIMENT, NAMES)
 
 
 def test_a_gain_of_accuracy_is_explained() -> None:

@@ -10,12 +10,14 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from engine.analysis.chance import NO_CHANGE, Dealt, dealt
 from engine.analysis.lines import FULL
 from engine.analysis.slopes import WITHIN, SlopeChange, slope_change
-from engine.analysis.writers import member_accuracy, member_facts
+from engine.analysis.writers import MemberFacts, member_accuracy, member_facts
 from engine.images import ImageSet
 from engine.store import Study
 from pages.shared import digits, load, members
+from pages.shared.chance import chance_sentence, losing_by_chance, worst_by_chance
 from pages.shared.charts import writers as charts
 from tests.made import make_study
 
@@ -80,6 +82,18 @@ def test_answer_states_what_the_engine_finds(page: Any, studies: Path) -> None:
     for group, change in slope_change(table, "abs_tilt", "series").set_index("group").iterrows():
         assert group == FULL or f"{10 * change['slope_change']:+.2f} pt (95 %: {10 * change['low']:+.2f} to" in said
     assert "hsf0" in said and "hsf4" in said and "partly chance" in said and "A line is not a cause" in said
+
+
+def test_page_says_whether_writers_differ_by_chance(page: Any, studies: Path) -> None:
+    study, said = Study(studies / "planted"), text(page("planted"))
+    examples = study.examples("qmnist-writers")
+    label = examples["label"].to_numpy()
+    right = np.mean([study.prediction_matrix(run)[1] == label for run in study.runs()], axis=0)
+    found = dealt(right[6] - right[0], pd.factorize(examples["writer"])[0], label)
+    assert f"{losing_by_chance(found)} writers would lose more than 5 points" in said
+    assert ("differ more than by chance" in said) == (found.p < 0.05) and worst_by_chance(found) in said
+    fewer = text(page("planted", series="hsf4"))
+    assert "would lose more than 5 points" in fewer and losing_by_chance(found) + " writers" not in fewer
 
 
 def test_controls_follow_the_address(page: Any, studies: Path) -> None:
@@ -160,6 +174,22 @@ def test_page_opens_the_shipped_study(page: Any, monkeypatch: pytest.MonkeyPatch
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (Dealt(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501), "differ more than by chance**: their changes spread 1.9 times"),
+        (Dealt(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501), "(p < 0.01)"),
+        (Dealt(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "Writers may differ by chance alone** (p = 0.40). If it did not"),
+        (Dealt(500, 0, 0, -0.11, -0.05, 1.0, 0.4), "0 writers would lose more than 5 points"),
+        (Dealt(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "3 to 7 writers would lose more than 5 points, and the one hit "),
+        (Dealt(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "hit hardest 5.0 to 11.0 points."),
+        (Dealt(0, reason=NO_CHANGE), f"cannot be said: {NO_CHANGE}."),
+    ],
+)
+def test_chance_sentence(made: Dealt, expected: str) -> None:
+    assert expected in chance_sentence(made, MemberFacts(40, 0.05, 9), members.words("writer", "qmnist"))
 
 
 def test_groupings_are_columns_with_many_members() -> None:
