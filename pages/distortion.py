@@ -87,12 +87,17 @@ if models["alpha"].isna().all():
     said.info(f"**Nothing to compare with dense.** {why[0].upper()}{why[1:]}.", icon=":material/info:")
     st.stop()
 table = cells(models, confidence)
-ranges = helpful_ranges(table)
+since_dense = helpful_ranges(table)
+beside_others, controlled = tables.beside_controls(models, by_name, frame.source, base)
+ranges = helpful_ranges(cells(beside_others, confidence)) if controlled else since_dense
+best = by_name[ranges[0].series]
 with said:
-    answer(distortion.range_sentence(ranges, by_name))
-    st.markdown(distortion.detail_sentences(ranges, confidence))
+    answer(distortion.range_sentence(ranges, by_name, controlled))
+    st.markdown(distortion.detail_sentences(ranges, confidence, controlled))
+    if controlled:
+        st.markdown(distortion.controlled_sentence(controlled, since_dense, by_name))
     if base == "recall" and (
-        training := distortion.range_training(ranges[0], by_name[ranges[0].series], models, frame.source)
+        training := distortion.range_training(ranges[0], best, models, frame.source, best.label in controlled)
     ):
         st.markdown(f":material/warning: **That is against the dense network.** {training}")
 
@@ -133,12 +138,12 @@ with right:
     st.markdown(
         "##### Accuracy beside alpha", help="Pruning helps both where accuracy is above and alpha below the line."
     )
-    names = [found.series for found in ranges]
+    names = [found.series for found in since_dense]
     one = st.selectbox("Shown", names, key="shown", bind="query-params", label_visibility="collapsed")
     show_chart(
         charts.accuracy_beside_alpha(
             table[table["series"] == one],
-            next(found for found in ranges if found.series == one),
+            next(found for found in since_dense if found.series == one),
             looks[one],
             near,
             frame.dark,
@@ -146,8 +151,8 @@ with right:
         "accuracy-alpha",
         f"Accuracy and alpha of {one} by pruning ratio; dense accuracy and alpha 1 lie on one line.",
         table[table["series"] == one],
-        caption="Shaded: accuracy at dense level or better and alpha at most 1, by means over seeds. Part of a gain "
-        "may be the training after the cut.",
+        caption="Against dense. Shaded: accuracy as there or better and alpha at most 1, by means over seeds. Part of "
+        "a gain may be the training after the cut.",
     )
 chance = comparison.table_of(series, lambda experiment: load_models.gap_chance(frame.source, experiment))
 for caution in [

@@ -1,6 +1,6 @@
 """Recall distortion in words: where pruning stops helping, how sure that is, and what the paper found."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,13 @@ CHANCE = 0.01
 """Gaps before pruning that chance makes more often than this are hardly gaps."""
 
 
-def range_sentence(ranges: Sequence[HelpfulRange], series: Mapping[str, Series]) -> str:
-    """How far pruning keeps accuracy and widens no gap: the series for which that goes furthest; markdown."""
+def range_sentence(
+    ranges: Sequence[HelpfulRange], series: Mapping[str, Series], controlled: Collection[str] = ()
+) -> str:
+    """How far pruning keeps accuracy and widens no gap: the series for which that goes furthest; markdown.
+
+    `controlled` names the series that are beside networks that trained as long, not beside dense.
+    """
     best = ranges[0]
     one = series[best.series]
     who = f"With {formats.plain(one.way)}, {formats.plain(one.subject)}"
@@ -33,18 +38,20 @@ def range_sentence(ranges: Sequence[HelpfulRange], series: Mapping[str, Series])
     doubt = "" if best.last.surely_helps else f", {judged},"
     text = (
         f"**{who} can{doubt} be made {times} times smaller ({sparse} sparse) without losing accuracy or widening the "
-        "gaps that were there between classes"
+        f"gaps {'between classes' if best.series in controlled else 'that were there between classes'}"
     )
-    return f"{text}{_ending(best)}.**"
+    as_long = ", beside a network that trained as long" if best.series in controlled else ""
+    return f"{text}{as_long}{_ending(best)}.**"
 
 
-def detail_sentences(ranges: Sequence[HelpfulRange], confidence: float) -> str:
+def detail_sentences(ranges: Sequence[HelpfulRange], confidence: float, controlled: Collection[str] = ()) -> str:
     """The numbers where that range ends and beyond it, how sure they are, and where other ranges end; markdown."""
     best = ranges[0]
-    parts = [f"{_numbers(cell)}." for cell in (best.last, best.beyond) if cell is not None]
+    beside = best.series in controlled
+    parts = [f"{_numbers(cell, beside)}." for cell in (best.last, best.beyond) if cell is not None]
     if best.last is not None:
         parts.append(f"Mean of {formats.seeds(best.last.n_seeds)}; {_certainty(best, confidence)}")
-        if best.last.spread > 1:
+        if round(best.last.spread, 2) > 1:
             parts.append(
                 f"All gaps together are {formats.number(best.last.spread)} times as wide as before all the same: they "
                 "moved to other classes."
@@ -52,9 +59,26 @@ def detail_sentences(ranges: Sequence[HelpfulRange], confidence: float) -> str:
     return " ".join([*parts, *_others(best, ranges[1:])])
 
 
-def range_training(best: HelpfulRange, one: Series, models: pd.DataFrame, source: Source) -> str:
-    """What of accuracy and alpha at the end of a range is training; may be empty."""
-    if best.last is None:
+def controlled_sentence(
+    controlled: Collection[str], since_dense: Sequence[HelpfulRange], series: Mapping[str, Series]
+) -> str:
+    """What the ranges are measured against, and how far the best would seem to go against dense; markdown."""
+    others = "" if set(series) == set(controlled) else "; the others are compared with the dense network"
+    text = f"Finetuned networks are compared with networks that trained as long and lost no weight{others}."
+    best = since_dense[0]
+    if best.last is None or best.series not in controlled:
+        return text
+    return (
+        f"{text} Against the dense network, {formats.plain(best.series)} would seem to help up to ratio "
+        f"{formats.number(best.last.ratio)}: that is longer training, not pruning."
+    )
+
+
+def range_training(
+    best: HelpfulRange, one: Series, models: pd.DataFrame, source: Source, controlled: bool = False
+) -> str:
+    """What of accuracy and alpha at the end of a range is training; empty where it is little, or taken out already."""
+    if best.last is None or controlled:
         return ""
     there = models[(models["series"] == best.series) & (models["ratio"] == best.last.ratio)]
     level = int(there["level"].iloc[0])
@@ -123,10 +147,13 @@ def _ending(best: HelpfulRange) -> str:
     return f"; beyond that {lost[best.beyond.keeps_accuracy, best.beyond.keeps_balance]}"
 
 
-def _numbers(cell: Cell) -> str:
-    """A cell in a few words: "At ratio 10: accuracy +0.3 pt ± 0.4, alpha 0.97 ± 0.08, undecided"."""
+def _numbers(cell: Cell, controlled: bool) -> str:
+    """A cell in a few words: "At ratio 10: accuracy +0.3 pt ± 0.4, alpha 0.97 ± 0.08, undecided"; beside a control,
+    alpha is what it has more."""
     change = f"{formats.points(cell.change)} {formats.plus_minus(cell.change_low, cell.change_high)}".strip()
-    alpha = f"{formats.number(cell.alpha)}{half(cell.low, cell.high)}"
+    more = round(cell.alpha - 1, 2)
+    value = f"{more:{'+' if more else ''}z.2f}" if controlled else formats.number(cell.alpha)
+    alpha = f"{value}{half(cell.low, cell.high)}"
     return f"At ratio {formats.number(cell.ratio)}: accuracy {change}, alpha {alpha}, {cell.verdict}"
 
 
@@ -138,9 +165,8 @@ def _others(best: HelpfulRange, others: Sequence[HelpfulRange]) -> list[str]:
     less = [(r.series, r.last.ratio) for r in others if r.last and r.last.ratio < best.last.ratio]
     ends = [f"{formats.plain(name)} to ratio {formats.number(ratio)}" for name, ratio in less]
     none = [formats.plain(r.series) for r in others if r.last is None]
-    ends += [f"{' and '.join(none)} at no ratio"] if none else []
-    texts = [f"As far: {', '.join(tied)}."] if tied else []
-    return [*texts, f"Less far: {', '.join(ends)}."] if ends else texts
+    told = {"As far": tied, "Less far": ends, "At no ratio": none}
+    return [f"{where}: {', '.join(names)}." for where, names in told.items() if names]
 
 
 def _certainty(best: HelpfulRange, confidence: float) -> str:

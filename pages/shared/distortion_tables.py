@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
+from engine.analysis import control
 from engine.analysis.control import against_control, trains_longer
 from engine.analysis.verdicts import MARKS, verdict
 from engine.records import PruneScopeError
@@ -48,6 +49,23 @@ def ratio_names(ratios: Iterable[float]) -> dict[float, str]:
         if len(set(names)) == len(ordered):
             break
     return dict(zip(ordered, names, strict=True)) if ordered else {}
+
+
+def beside_controls(
+    models: pd.DataFrame, series: Mapping[str, Series], source: Source, base: str
+) -> tuple[pd.DataFrame, frozenset[str]]:
+    """The models, those of a series that trained longer than dense beside their controls (see `control`), and the
+    names of these series; one that lacks a control stays beside dense."""
+    parts, controlled = [], set()
+    for name, rows in models.groupby("series", observed=True, sort=False):
+        one, found = series[str(name)], None
+        controls = load_models.control_alphas(source, one.experiment, base)
+        if len(controls) and trains_longer(*one.variant):
+            found = control.beside_controls(rows, controls)
+        if found is not None:
+            controlled.add(str(name))
+        parts.append(rows if found is None else found)
+    return pd.concat(parts, ignore_index=True), frozenset(controlled)
 
 
 def control_cells(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_rel
 
-from engine.analysis.control import against_control
+from engine.analysis.control import against_control, beside_controls
 
 
 def table(values: dict[tuple[int, int], float]) -> pd.DataFrame:
@@ -37,3 +37,21 @@ def test_only_seeds_that_both_have_count() -> None:
 def test_no_pair_is_none() -> None:
     assert against_control(table({(0, 2): 0.5}), table({(0, 1): 0.5, (1, 2): 0.5}), "accuracy") is None
     assert against_control(table({(0, 2): 0.5}), table({(0, 2): 0.5}).iloc[:0], "accuracy") is None
+
+
+def test_models_beside_controls_are_what_pairs_give() -> None:
+    rng = np.random.default_rng(1)
+    keys = [(seed, level) for seed in range(4) for level in (1, 2)]
+    models, controls = (
+        table(dict(zip(keys, rng.random(8), strict=True))).assign(alpha=rng.random(8)) for _ in range(2)
+    )
+    models["dense_accuracy"] = 0.5
+    shuffled = controls.sample(frac=1, random_state=2)
+    found = beside_controls(models, shuffled)
+    assert found is not None and list(found) == [*models]
+    for level in (1, 2):
+        pairs = against_control(models[models["level"] == level], controls, "alpha")
+        assert pairs is not None
+        assert found.loc[found["level"] == level, "alpha"].mean() - 1 == pytest.approx(pairs.change)
+    np.testing.assert_allclose(found["dense_accuracy"], controls["accuracy"])
+    assert beside_controls(models, shuffled[shuffled["seed"] > 0]) is None, "a seed has no control"

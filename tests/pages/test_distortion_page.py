@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from engine import catalog
+from engine.analysis.control import beside_controls
 from engine.analysis.distortion import alphas
 from engine.analysis.paper_findings import findings
 from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
@@ -69,7 +70,7 @@ def test_sentence_says_where_the_range_ends_and_why() -> None:
     assert "At ratio 4: accuracy +0.4 pt ± 0.0, alpha 0.95 ± 0.038, evens out." in details
     assert "At ratio 10: accuracy -2.0 pt ± 0.0, alpha 1.3 ± 0.038, intensifies." in details
     assert "Mean of 4 seeds; at all of the 2 ratios from 2 to 4 both 99 % intervals lie on the good side." in details
-    assert "Less far: RP at no ratio." in details
+    assert "At no ratio: RP." in details
 
 
 def test_sentence_of_a_range_that_never_ends_and_of_none() -> None:
@@ -108,6 +109,23 @@ def test_a_gain_by_longer_training_is_said(studies: Path, monkeypatch: pytest.Mo
     assert not distortion.range_training(helpful_ranges(cells(loses))[0], one, loses, source)
 
 
+def test_ranges_are_beside_controls_where_there_are_any() -> None:
+    """Against dense MP helps up to ratio 10; beside controls that gain as much by training alone, to ratio 2."""
+    models = models_of(MP=[(0.5, 0.03, 0.8), (0.75, 0.02, 0.9), (0.9, 0.01, 0.95)], RP=[(0.5, -0.1, 0.9)])
+    mine = models["series"] == "MP"
+    controls = models[mine].assign(accuracy=0.929, alpha=models[mine]["alpha"] + [0.05, -0.1, -0.1] * 4)
+    beside = beside_controls(models[mine], controls)
+    assert beside is not None
+    ranges = helpful_ranges(cells(pd.concat([beside, models[~mine]])))
+    said, details = distortion.range_sentence(ranges, SERIES, {"MP"}), distortion.detail_sentences(ranges, 0.99, {"MP"})
+    assert "With MP, LeNet on QMNIST can be made 2 times smaller" in said and "beside a network that trained" in said
+    assert "At ratio 2: accuracy +0.1 pt ± 0.0, alpha -0.05 ± 0, evens out." in details
+    assert "At ratio 4: accuracy -0.9 pt ± 0.0, alpha +0.10 ± 0, intensifies." in details
+    told = distortion.controlled_sentence({"MP"}, helpful_ranges(cells(models)), SERIES)
+    assert "the others are compared with the dense" in told and "MP would seem to help up to ratio 10" in told
+    assert "would seem" not in distortion.controlled_sentence({"RP"}, helpful_ranges(cells(models)), SERIES)
+
+
 def test_alpha_stands_beside_the_controls(tmp_path: Path, open_page: OpenPage) -> None:
     few = {"writers": 0, "examples": 300, "levels": 5, "split": "", "seeds": 4}
     study = make_study(tmp_path / "own", **few, techniques=("random_unstructured",))
@@ -121,6 +139,7 @@ def test_alpha_stands_beside_the_controls(tmp_path: Path, open_page: OpenPage) -
     theirs = alphas(catalog.refresh(study).control_classes).pivot(index="seed", columns="level", values="alpha")
     mine = alphas(study.classes().query("treatment == 'finetune'")).pivot(index="seed", columns="level", values="alpha")
     change = mine - theirs
+    assert "compared with networks that trained as long and lost no weight; the others" in words(page)
     rows = table[~rewound].sort_values("Ratio")
     assert np.allclose(rows["Control"], theirs.mean()[1:]) and np.allclose(rows["Against it"], change.mean()[1:])
     half = stats.t.ppf(0.995, 3) * change.std()[1:] / 2
