@@ -16,6 +16,9 @@ from pages.shared.load import Source
 DIFFERENCES = ("growth", "undecayed")
 """Findings whose means are differences of alpha."""
 
+MOST_NAMED = 3
+"""Series without a range that a sentence names; the table has them all."""
+
 CHANCE = 0.01
 """Gaps before pruning that chance makes more often than this are hardly gaps."""
 
@@ -165,7 +168,8 @@ def _others(best: HelpfulRange, others: Sequence[HelpfulRange]) -> list[str]:
     less = [(r.series, r.last.ratio) for r in others if r.last and r.last.ratio < best.last.ratio]
     ends = [f"{formats.plain(name)} to ratio {formats.number(ratio)}" for name, ratio in less]
     none = [formats.plain(r.series) for r in others if r.last is None]
-    told = {"As far": tied, "Less far": ends, "At no ratio": none}
+    few = none if len(none) <= MOST_NAMED else [f"{len(none)} others"]
+    told = {"As far": tied, "Less far": ends, "At no ratio": few}
     return [f"{where}: {', '.join(names)}." for where, names in told.items() if names]
 
 
