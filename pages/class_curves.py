@@ -3,6 +3,7 @@
 import streamlit as st
 
 from engine.analysis.curves import with_accuracy
+from engine.analysis.fall_order import first_fall, first_falls
 from engine.records import PruneScopeError
 from engine.unfairness import UNFAIRNESS, unfairness_reason
 from pages.shared import falls, formats, load
@@ -47,7 +48,7 @@ with st.container(horizontal=True, gap="medium"):
         help="The class that is drawn thick; with three seeds or more, with its band.",
         width=140,
     )
-    fall = falls.first_fall(shown)
+    fall = first_fall(shown)
     spotlight = numbers.get(label, falls.in_spotlight(shown, fall))
     scale = choose_axis("kept")
     seeds = st.segmented_control(
@@ -63,18 +64,18 @@ bands = seeds == "with bands"
 totals = frame.keep(load.total_means(frame.source, frame.experiment))
 totals = totals[totals["mitigation"] == mitigation]
 of_model = totals[(totals["technique"] == technique) & (totals["treatment"] == treatment)]
+models, classes = (
+    rows[(rows["technique"] == technique) & (rows["treatment"] == treatment) & (rows["mitigation"] == mitigation)]
+    for rows in (read(frame.source, frame.experiment) for read in (load.levels, load.classes))
+)
 dense = shown.drop_duplicates("class").set_index("class")["dense_accuracy"]
 look = ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, frame.dark)
 
 with said:
     answer(falls.fall_sentence(shown, fall, of_model, names))
-    st.markdown(falls.fall_details(shown, fall, names))
-    models = load.levels(frame.source, frame.experiment)
-    same = (
-        (models["technique"] == technique) & (models["treatment"] == treatment) & (models["mitigation"] == mitigation)
-    )
+    st.markdown(falls.fall_details(shown, fall, names, first_falls(classes)))
     level = int(shown["level"].max() if fall is None else fall["level"])
-    if training := training_of(frame.source, frame.experiment, models[same], level):
+    if training := training_of(frame.source, frame.experiment, models, level):
         st.caption(f"Level {level}: {training}")
 
 low, high = look.span
@@ -89,12 +90,9 @@ wide, narrow = beside("classes", [7, 3])
 with wide:
     st.markdown("##### Accuracy of each class")
     if seeds == "each seed":
-        models = with_accuracy(load.classes(frame.source, frame.experiment))
-        wanted = (models["technique"] == technique) & (models["treatment"] == treatment)
-        models = models[wanted & (models["mitigation"] == mitigation)]
-        models = models.assign(dense_accuracy=models["class"].map(dense))
-        figure = charts.seed_chart(models, look, spotlight)
-        table = falls.curve_table(models, names)
+        each = with_accuracy(classes).assign(dense_accuracy=classes["class"].map(dense))
+        figure = charts.seed_chart(each, look, spotlight)
+        table = falls.curve_table(each, names)
     else:
         figure = charts.class_chart(shown, look, spotlight, bands)
         table = falls.curve_table(shown, names)

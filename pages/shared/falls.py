@@ -4,30 +4,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from engine.analysis.curves import NO_DENSE, first_to_fall
+from engine.analysis.curves import NO_DENSE
+from engine.analysis.fall_order import DROP, N_RESAMPLES
 from pages.shared import formats
-
-DROP = 0.05
-"""Loss since dense at which a class counts as fallen."""
-
-
-def fallen_for_good(curves: pd.DataFrame, drop: float = DROP) -> pd.DataFrame:
-    """The rows of one model's `class_curves` from which on, at every sparser level too, a class loses more than `drop`.
-
-    A class that dips and recovers, as happens by chance with few seeds, has none.
-    """
-    rows = curves.sort_values("level", ascending=False)
-    lost = rows["dense_accuracy"] - rows["accuracy"] > drop
-    return curves[lost.groupby(rows["class"]).cummin().reindex(curves.index)]
-
-
-def first_fall(curves: pd.DataFrame) -> pd.Series | None:
-    """The row of one model's `class_curves` at which the first class falls for good; None if none does."""
-    fallen = fallen_for_good(curves)
-    first = first_to_fall(fallen, DROP)
-    if first.name is None:
-        return None
-    return fallen[(fallen["class"] == first.name) & (fallen["level"] == first.level)].iloc[0]
 
 
 def fall_sentence(curves: pd.DataFrame, fall: pd.Series | None, totals: pd.DataFrame, names: Mapping[int, str]) -> str:
@@ -47,8 +26,13 @@ def fall_sentence(curves: pd.DataFrame, fall: pd.Series | None, totals: pd.DataF
     )
 
 
-def fall_details(curves: pd.DataFrame, fall: pd.Series | None, names: Mapping[int, str]) -> str:
-    """The fallen class's accuracy with its interval, and the cautions that belong to it; markdown."""
+def fall_details(
+    curves: pd.DataFrame, fall: pd.Series | None, names: Mapping[int, str], shares: pd.Series | None = None
+) -> str:
+    """The fallen class's accuracy with its interval, and the cautions that belong to it; markdown.
+
+    `shares` are `first_falls` of the same model.
+    """
     sentences = []
     if fall is not None:
         sentences.append(
@@ -57,6 +41,8 @@ def fall_details(curves: pd.DataFrame, fall: pd.Series | None, names: Mapping[in
             f"(n {formats.count(fall['n'])}, {formats.seeds(fall['n_seeds'])}). Fallen means: more than "
             f"{formats.points_in_words(DROP, 0)} below the dense network at this and every sparser level."
         )
+        if shares is not None and len(shares):
+            sentences.append(_agreement(shares, int(fall["class"]), names))
     if curves["n_seeds"].max() == 1:
         sentences.append("One seed gives no interval: another seed may name another class.")
     empty = curves.groupby("class")["n"].max()
@@ -87,6 +73,15 @@ def technique_table(curves: pd.DataFrame) -> pd.DataFrame:
     others = ["class", "accuracy", "unfairness", "low", "high", "n_seeds"]
     table = curves[[*first, *(name for name in others if name in curves)]].astype(dict.fromkeys(first[:3], str))
     return table.sort_values(first[:4], ignore_index=True)
+
+
+def _agreement(shares: pd.Series, number: int, names: Mapping[int, str]) -> str:
+    """How often resampled seeds name the same class, and which other they name most."""
+    text = f"Of {N_RESAMPLES} resamples of the seeds, {formats.percent(shares.get(number, 0.0), 0)} name it first"
+    others = shares.drop(number, errors="ignore")
+    if others.empty:
+        return f"{text}."
+    return f"{text}, {formats.percent(others.iloc[0], 0)} class {_name(others.index[0], names)}."
 
 
 def _steady_sentence(curves: pd.DataFrame, model: str, names: Mapping[int, str]) -> str:
