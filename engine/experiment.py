@@ -10,6 +10,7 @@ import numpy
 import torch
 
 import engine
+from engine.arithmetic import processor
 from engine.attributes import class_table, example_table
 from engine.dense import Dense, dense_network
 from engine.diagnostics import Diagnosis
@@ -29,7 +30,7 @@ from engine.specs import checked
 from engine.store import Study, examples_name
 from engine.tables import to_parquet
 from engine.techniques import TECHNIQUES
-from engine.training import mean_gradients, processor, train_network
+from engine.training import mean_gradients, train_network
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ def _provenance(lab: Laboratory, seconds: float, stopped: str) -> dict[str, obje
         "torch": torch.__version__,
         "numpy": numpy.__version__,
         "device": lab.device.type,
-        "processor": processor(lab.device),
+        "processor": processor(lab.device.type),
         "seconds": round(seconds, 1),
         "stopped": stopped,
     }

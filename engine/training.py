@@ -4,7 +4,6 @@ Every random choice comes from the generator that is passed in, drawn on the CPU
 """
 
 import os
-import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional
 
+from engine.arithmetic import settle_arithmetic
 from engine.masks import prunable
 from engine.records import PruneScopeError, RunSpec
 
@@ -91,6 +91,7 @@ class Lesson:
 
 def pick_device(name: str = "auto") -> torch.device:
     """The device asked for, or the best that is there; sets it up to give the same result each time."""
+    settle_arithmetic()
     available = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -111,14 +112,6 @@ def pick_device(name: str = "auto") -> torch.device:
     torch.set_deterministic_debug_mode("warn")  # as use_deterministic_algorithms, without its import of the compiler
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # costs up to a sixth
     return torch.device(name)
-
-
-def processor(device: torch.device) -> str:
-    """The kind of processor behind a device, as far as it decides how sums are rounded."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    instructions = f" {torch.backends.cpu.get_cpu_capability()}" if device.type == "cpu" else ""
-    return f"{platform.machine()}{instructions}"
 
 
 def make_split(images: np.ndarray, labels: np.ndarray, like: np.ndarray, size: int, device: torch.device) -> Split:

@@ -1,6 +1,7 @@
 """What tests share: tiny data sets in true formats, and the real files where this machine has them."""
 
 import os
+import platform
 import shutil
 import sys
 import tempfile
@@ -11,7 +12,11 @@ import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from engine.arithmetic import LIBRARIES
 from tests import tiny
+
+if platform.machine() == "x86_64":
+    os.environ.update(LIBRARIES)  # before any test computes: processes that tests start settle it by themselves
 
 hypothesis.settings.register_profile("steady", deadline=None)
 hypothesis.settings.load_profile("steady")

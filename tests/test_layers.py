@@ -20,7 +20,7 @@ LAYERS = (
     {"catalog", "datasets", "claims"},
     {"networks", "modules", "masks", "schedules", "readers", "outcomes", "protocols", "tables", "files", "root"},
     {"grouping", "mitigation"},
-    {"techniques", "unfairness", "attributes", "analysis", "randomness"},
+    {"techniques", "unfairness", "attributes", "analysis", "randomness", "arithmetic"},
     {"images", "naming", "owners"},
     {"records"},
 )
