@@ -20,6 +20,7 @@ from docs.paganini import accuracy_table, slopes_table, split_words  # noqa: E40
 from docs.study import Demo, markdown, open_demo  # noqa: E402
 from docs.tran import mitigation_table  # noqa: E402
 from engine import catalog  # noqa: E402
+from engine.arithmetic import PORTABLE  # noqa: E402
 from pages.shared.load import Source  # noqa: E402
 from pages.shared.method import paper_sentences  # noqa: E402
 from pages.shared.wording import unmarked  # noqa: E402
@@ -48,6 +49,23 @@ def shortened(demo: Demo) -> str:
     return "\n".join(f"- {unmarked(sentence)}" for sentence in sentences)
 
 
+def rebuilt(demo: Demo) -> str:
+    """Which runs come out the same on all x86-64 processors, and how to see it for one."""
+    found = [run for run in demo.study.runs() if PORTABLE in str(demo.study.record(run).provenance.get("processor"))]
+    n_runs = len(demo.study.runs())
+    if not found:
+        return f"The {n_runs} runs come out the same on the kind of processor that made them; others round differently."
+    others = (
+        f"The other {n_runs - len(found)} were made before sums were made to round alike: they do so on the kind of "
+        "processor that made them, and elsewhere differ from what was kept, though less than another seed does."
+    )
+    return (
+        f"{len(found)} of the {n_runs} runs come out the same on every x86-64 processor with AVX2."
+        f"{f' {others}' if len(found) < n_runs else ''} A minute for the first level of one:\n\n"
+        f"```\npython -m engine rebuild {min(found)} --study data/demo --levels 1\n```"
+    )
+
+
 def checksums(demo: Demo) -> str:
     """One digest over all runs, and the size of the whole."""
     digest, size = hashlib.sha256(), 0
@@ -72,6 +90,7 @@ MADE: dict[str, Callable[[Demo], str]] = {
     "exemplars": exemplars_table,
     "sizes": sizes_table,
     "mitigation": mitigation_table,
+    "rebuilt": rebuilt,
     "checksums": checksums,
 }
 

@@ -231,11 +231,3 @@ def test_paper_protocol_is_the_default() -> None:
     spec = RunSpec("qmnist", "lenet", "global_unstructured")
     assert (spec.epochs, spec.levels, spec.share, spec.batch_size, spec.learning_rate) == (30, 20, 0.2, 32, 0.01)
     assert steps(spec)[-1].sparsity == pytest.approx(0.98847, abs=1e-5)
-
-
-def test_lenet_learns_real_digits(real_root: Path, tmp_path: Path) -> None:
-    """One epoch only, to be quick; `python -m benchmarks learning` measures the five and ten epochs."""
-    spec = checked(RunSpec("mnist", "lenet", "global_unstructured", levels=1, epochs=1))
-    lab = open_laboratory(spec, real_root, "cpu")
-    dense = experiment.dense_network(spec, Study(tmp_path), lab, lambda progress: None)
-    assert (dense.outcome.prediction == lab.dataset.test.labels).mean() > 0.9

@@ -22,8 +22,7 @@ TINY = checked(RunSpec("digits", "lenet", "random_unstructured", levels=3, epoch
 AT_ONCE = replace(TINY, treatment="finetune", schedule="oneshot", levels=20, sparsities=(0.5, 0.9))
 
 
-@pytest.mark.parametrize("spec", [TINY, AT_ONCE], ids=["iterative", "oneshot"])
-@pytest.mark.parametrize("n_levels", [1, None])
+@pytest.mark.parametrize(("spec", "n_levels"), [(TINY, 1), (AT_ONCE, None), (AT_ONCE, 1)])
 def test_a_run_or_its_first_levels_come_out_as_kept(
     tmp_path: Path, spec: RunSpec, n_levels: int | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,18 +97,19 @@ def test_the_study_itself_is_no_place_to_compute_in(tmp_path: Path, capsys: pyte
 
 
 def test_a_shipped_run_comes_out_again(real_root: Path, tmp_path: Path) -> None:
-    """Its first level; all equal on the kind of processor that made it, and on others nearer than any other seed."""
-    demo, run = Study(TOP / "data" / "demo"), "01af25e87d80"
+    """Its first level: all equal where the means are, as on all x86-64 processors; else nearer than another seed."""
+    demo, run = Study(TOP / "data" / "demo"), "0aaabf9dccea"
     spec = spec_again(demo, run, 1)
     run_experiment(spec, aside := Study(tmp_path), real_root, "cpu")
     found = beside_itself(demo, run, aside, spec)
     same = np.array([level.n_equal / level.n_examples for level in found.levels])
     assert len(same) == 2 and not found.n_missing
+    assert found.is_equal or found.made_otherwise
     now = aside.prediction_matrix(spec.key)[1]
-    for seed in (0, 2, 3, 4, 5):
+    for seed in (1, 2, 3, 4, 5):
         other = demo.prediction_matrix(replace(demo.record(run).spec, seed=seed).key)[1][:2]
         assert (same > (now == other).mean(1) + 0.01).all()
-    assert (same > 0.99).all()
+    assert (same > 0.99).all() and all(level.accuracy_again > 0.9 for level in found.levels)
 
 
 def _tables(study: Study, run: str, n_levels: int | None = None) -> RunTables:

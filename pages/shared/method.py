@@ -62,8 +62,8 @@ LIMITS = (
     "That a small difference is real. Of many classes, one always looks worst by chance; n and intervals stand beside "
     "each number for that reason.",
     "How the choice does on fresh data. The test split was looked at to choose; confirm on data that was not.",
-    "What another computer would predict, example by example. Processors round differently, and training magnifies "
-    "that as it magnifies another seed; go by means over seeds.",
+    "What another kind of computer would predict, example by example. x86-64 processors are made to round alike; "
+    "others do not, and training magnifies that as it magnifies another seed. Go by means over seeds.",
     "Speed or memory saved. Sparsity counts zeros; whether hardware gains from them is another matter.",
 )
 
