@@ -61,7 +61,7 @@ def rebuilt(demo: Demo) -> str:
     )
     return (
         f"{len(found)} of the {n_runs} runs come out the same on every x86-64 processor with AVX2."
-        f"{f' {others}' if len(found) < n_runs else ''} A minute for the first level of one:\n\n"
+        f"{f' {others}' if len(found) < n_runs else ''} To see it for the first level of one:\n\n"
         f"```\npython -m engine rebuild {min(found)} --study data/demo --levels 1\n```"
     )
 
