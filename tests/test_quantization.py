@@ -150,3 +150,15 @@ def test_level_one_is_the_quantized_dense_network(digits: Study, tmp_path: Path)
 def test_what_makes_no_sense_is_refused(change: dict[str, object], said: str) -> None:
     with pytest.raises(PruneScopeError, match=said):
         checked(replace(TINY, **change))  # type: ignore[arg-type]
+
+
+def test_products_of_integers_are_exact() -> None:
+    """Also where all of them are as large as eight bits allow, which AVX2's own instructions do not survive."""
+    shapes = ((20, 300), (300, 24))
+    for values in ((127, 127), (-128, -128), (-128, 127)):
+        left, right = (torch.full(shape, value, dtype=torch.int8) for shape, value in zip(shapes, values, strict=True))
+        found = torch._int_mm(left, right)
+        assert found.dtype == torch.int32 and (found == 300 * values[0] * values[1]).all()
+    draw = torch.Generator().manual_seed(0)
+    left, right = (torch.randint(-128, 128, shape, dtype=torch.int8, generator=draw) for shape in shapes)
+    assert torch.equal(torch._int_mm(left, right).long(), left.long() @ right.long())
