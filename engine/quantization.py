@@ -24,8 +24,8 @@ def _exact_product(first: Tensor, second: Tensor) -> Tensor:
 
 
 _EXACT = torch.library.Library("aten", "IMPL")
-"""Holds a kernel of ours while the process lives: with AVX2 alone, torch's own product of eight-bit integers overflows on
-the way. Doubles hold every sum of a million such products exactly, in any order."""
+"""Holds a kernel of ours while the process lives: with AVX2 alone, torch's own product of eight-bit integers overflows
+on the way. Doubles hold every sum of a million such products exactly, in any order."""
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # that a kernel was there
