@@ -57,10 +57,10 @@ def rebuilt(demo: Demo) -> str:
         return f"The {n_runs} runs come out the same on the kind of processor that made them; others round differently."
     others = (
         f"The other {n_runs - len(found)} were made before sums were made to round alike: they do so on the kind of "
-        "processor that made them, and elsewhere differ from what was kept, though less than another seed does."
+        "processor that made them, and elsewhere differ from what was kept."
     )
     return (
-        f"{len(found)} of the {n_runs} runs come out the same on every x86-64 processor with AVX2."
+        f"{len(found)} of the {n_runs} runs were made with sums that round alike on x86-64 processors with AVX2."
         f"{f' {others}' if len(found) < n_runs else ''} To see it for the first level of one:\n\n"
         f"```\npython -m engine rebuild {min(found)} --study data/demo --levels 1\n```"
     )
