@@ -56,7 +56,8 @@ def rebuilt(demo: Demo) -> str:
     if not found:
         return f"The {n_runs} runs come out the same on the kind of processor that made them; others round differently."
     others = (
-        f"The other {n_runs - len(found)} were made before sums were made to round alike: they do so on the kind of "
+        f"The other {n_runs - len(found)} were made before sums were made to round alike: they come out the "
+        f"same on the kind of "
         "processor that made them, and elsewhere differ from what was kept."
     )
     return (

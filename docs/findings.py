@@ -38,7 +38,7 @@ def _classes(demo: Demo) -> str:
     row = flags.iloc[0]
     name, n_classes = _class_name(demo, wanted, int(row["class"])), classes["class"].nunique()
     # The class is the worst of all, picked after looking: its interval holds for all of them together. So were data set
-    # and technique, which no interval here makes up for; the sentence says so.
+    # and technique, which the interval does not cover.
     low, high = _widened((row["class_low"], row["class_high"]), int(row["n_seeds"]), n_classes)
     ends = " to ".join(formats.points(end).removesuffix(" pt") for end in (low, high))
     return (
@@ -46,8 +46,9 @@ def _classes(demo: Demo) -> str:
         f"{formats.sparsity(row['sparsity'])} with rewinding changes accuracy by "
         f"{formats.points(row['accuracy'] - row['dense_accuracy'])}, but that of {name} by "
         f"{formats.points(row['class_change'])} (95 % for all {n_classes} classes together: {ends}; "
-        f"{formats.count(row['class_n'])} test articles, {formats.seeds(row['n_seeds'])}). Data set and technique were picked "
-        "after looking at others, several of which show no such loss for sure; the interval does not make up for that."
+        f"{formats.count(row['class_n'])} test articles, {formats.seeds(row['n_seeds'])}). Data set and "
+        f"technique were picked "
+        "after looking at others, several of which show no such loss for sure; the interval does not cover that."
     )
 
 
