@@ -30,8 +30,8 @@ test: $(VENV)/.installed-tests
 check: $(VENV)/.installed-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy engine pages/shared serve.py docs/build.py
-	$(BIN)/python -m pytest tests/test_layers.py
+	$(BIN)/mypy engine pages/shared pages/views serve.py docs/build.py
+	$(BIN)/python -m pytest tests/test_rooms.py
 
 bench: $(VENV)/.installed-tests
 	$(BIN)/python -m benchmarks

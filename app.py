@@ -2,10 +2,13 @@
 
 import streamlit as st
 
-from engine.analysis.identity import VARIANT
-from pages.shared import contents, flags, formats, load, protocol
+from engine.analysis.columns import VARIANT
+from pages.shared import formats, protocol
+from pages.shared.cache import catalog as load
 from pages.shared.frame import MENU, open_page, shared_link
-from pages.shared.show import answer, beside
+from pages.shared.layout import answer, beside
+from pages.views.overview import contents
+from pages.views.overview import words as flags
 
 frame = open_page("app.py")
 found = load.flags(frame.source, frame.experiment)

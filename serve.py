@@ -21,8 +21,10 @@ logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").add
 def read_ahead() -> None:
     """Fill the caches with what the Overview shows of the first study; what cannot be read, the page itself says."""
     # Imported here, so that the server answers before.
-    from engine.records import PruneScopeError
-    from pages.shared import contents, flags, load, protocol  # noqa: F401
+    from engine.run_spec import PruneScopeError
+    from pages.shared import protocol  # noqa: F401
+    from pages.shared.cache import catalog as load
+    from pages.views.overview import contents, words  # noqa: F401
 
     for source in map(load.source, load.study_names()[:1]):
         with suppress(PruneScopeError):

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import entropy
 
-from engine.attributes import ATTRIBUTES, attributes, class_means
-from engine.datasets import load_dataset
-from engine.images import ImageSet, ungrouped
-from engine.records import PruneScopeError
+from engine.datasets.attributes import ATTRIBUTES, attributes, class_means
+from engine.datasets.dataset import ImageSet, ungrouped
+from engine.datasets.dataset_table import load_dataset
+from engine.run_spec import PruneScopeError
 
 N_IMAGES = 60_000
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.population_study import N_RUNS, make_population
-from engine.outcomes import Outcome, run_tables
-from engine.preset import FOLDER, read_preset
-from engine.records import RunSpec
-from engine.store import Study
-from engine.sweep import sweep_status
+from engine.run_spec import RunSpec
+from engine.specs.preset import FOLDER, read_preset
+from engine.store.run_tables import Outcome, run_tables
+from engine.store.study import Study
+from engine.sweeps.sweep import sweep_status
+from tests.support.population_study import N_RUNS, make_population
 
 N_READ = 200
 """Real runs that are read one by one; all would take as much longer as there are more."""

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from engine.analysis.exemplars import divergence, exemplar_accuracy
+from engine.analysis.examples.exemplars import divergence, exemplar_accuracy
 
 N_MODELS, N_EXAMPLES, N_CLASSES = 30, 60_000, 10
 MOST_SECONDS, MOST_MEGABYTES = 1.0, 500.0

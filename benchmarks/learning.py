@@ -6,12 +6,12 @@ The number at the end is the smaller of reached / wanted.
 import tempfile
 from pathlib import Path
 
-from engine.datasets import data_root
-from engine.dense import dense_network
-from engine.laboratory import open_laboratory
-from engine.records import RunSpec
-from engine.specs import checked
-from engine.store import Study
+from engine.datasets.dataset_table import data_root
+from engine.run_spec import RunSpec
+from engine.runs.dense import dense_network
+from engine.runs.workspace import open_laboratory
+from engine.specs.checks import checked
+from engine.store.study import Study
 
 WANTED = {("mnist", 5): 0.97, ("fashion-mnist", 10): 0.85}
 

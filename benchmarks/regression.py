@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.population import made_population
-from engine.analysis.terms import PAPER, formula
+from engine.analysis.regression.terms import PAPER, formula
+from tests.support.population_rows import made_population
 
 N_TIMES = 5
 """A job of a second is timed by the median of so many, one of a minute once."""
@@ -38,7 +38,7 @@ def theirs(answers: "Queue[Any]") -> None:
 
 def ours(answers: "Queue[Any]") -> None:
     """The engine's, and then the whole record that the page shows."""
-    from engine.analysis.regression import fitted_model, regression
+    from engine.analysis.regression.fit import fitted_model, regression
 
     people, _ = made_population()
     times, peak = [], 0.0

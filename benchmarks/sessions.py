@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from benchmarks.visitor import Rerun, Visitor
-from tests.made import make_study
-from tests.served import Served, serve
+from tests.support.server import Served, serve
+from tests.support.studies import make_study
+from tests.support.visitor import Rerun, Visitor
 
 N_SESSIONS = int(os.environ.get("PRUNESCOPE_SESSIONS", "50"))
 SECONDS = float(os.environ.get("PRUNESCOPE_SECONDS", "90"))

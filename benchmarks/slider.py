@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.population_study import N_LEVELS, make_population
-from benchmarks.visitor import Visitor
-from engine.analysis.agreement import agreement, seed_means
-from engine.analysis.changeover import change_over_weights
-from engine.analysis.choice import choices_by_measure, choose
-from engine.analysis.frontier import operating_points, seed_points
-from engine.store import Study
-from engine.techniques import TECHNIQUES
-from engine.unfairness import unfairness_table
-from tests.made import make_study
-from tests.served import serve
+from engine.analysis.frontier.choice import choices_by_measure, choose
+from engine.analysis.frontier.points import operating_points, seed_points
+from engine.analysis.frontier.stability import agreement, seed_means
+from engine.analysis.frontier.weight_ranges import change_over_weights
+from engine.analysis.unfairness import unfairness_table
+from engine.pruning.techniques import TECHNIQUES
+from engine.store.study import Study
+from tests.support.population_study import N_LEVELS, make_population
+from tests.support.server import serve
+from tests.support.studies import make_study
+from tests.support.visitor import Visitor
 
 N_MODELS = 120_906
 FEW = {"techniques": tuple(TECHNIQUES)[:5], "treatments": ("rewind",), "seeds": 1, "levels": 19}

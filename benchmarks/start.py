@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.served import ARGUMENTS, CHROMIUM, QUIET, TOP, serve
+from tests.support.server import ARGUMENTS, CHROMIUM, QUIET, TOP, serve
 
 N_STARTS = 5
 MOST_SECONDS = 5.0

@@ -18,12 +18,12 @@ from torch.nn.utils import prune
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
-from engine.masks import Cut, apply_masks, cut_masks, full_masks, prunable
-from engine.modules import LeNet
-from engine.randomness import generator
-from engine.records import RunSpec
-from engine.techniques import TECHNIQUES
-from engine.training import Lesson, make_split, pick_device, train_network
+from engine.networks.architectures import LeNet
+from engine.pruning.masks import Cut, apply_masks, cut_masks, full_masks, prunable
+from engine.pruning.techniques import TECHNIQUES
+from engine.run_spec import RunSpec
+from engine.training.loop import Lesson, make_split, pick_device, train_network
+from engine.training.seeding import generator
 
 N_IMAGES = 24_000
 SPEC = RunSpec("mnist", "lenet", "global_unstructured", crop=4)
@@ -33,7 +33,7 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     """Real MNIST where it is there, noise of its shape otherwise; what is in the pixels does not matter here."""
     root = Path(os.environ.get("PRUNESCOPE_DATA", ""))
     if os.environ.get("PRUNESCOPE_DATA") and (root / "MNIST" / "raw").is_dir():
-        from engine.datasets import load_dataset
+        from engine.datasets.dataset_table import load_dataset
 
         train = load_dataset("mnist", root).train
         return train.images[:N_IMAGES], train.labels[:N_IMAGES]

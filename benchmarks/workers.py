@@ -6,12 +6,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from engine.preset import Preset
-from engine.records import Progress, RunSpec
-from engine.specs import checked
-from engine.store import Study
-from engine.sweep import run_sweep
-from engine.worker import Place, Result
+from engine.run_spec import Progress, RunSpec
+from engine.specs.checks import checked
+from engine.specs.preset import Preset
+from engine.store.study import Study
+from engine.sweeps.sweep import run_sweep
+from engine.sweeps.worker import Place, Result
 
 SPEC = checked(RunSpec("digits", "lenet", "global_unstructured", levels=3, epochs=24))
 N_RUNS = 4

@@ -12,18 +12,18 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP))
 
-from docs.control import control_table  # noqa: E402
-from docs.findings import findings  # noqa: E402
-from docs.good import distortion_table, shorter_words  # noqa: E402
-from docs.hooker import exemplars_table, sizes_table  # noqa: E402
-from docs.paganini import accuracy_table, slopes_table, split_words  # noqa: E402
-from docs.study import Demo, markdown, open_demo  # noqa: E402
-from docs.tran import mitigation_table  # noqa: E402
-from engine import catalog  # noqa: E402
-from engine.arithmetic import PORTABLE  # noqa: E402
-from pages.shared.load import Source  # noqa: E402
-from pages.shared.method import paper_sentences  # noqa: E402
-from pages.shared.wording import unmarked  # noqa: E402
+from docs.made.control import control_table  # noqa: E402
+from docs.made.findings import findings  # noqa: E402
+from docs.made.good import distortion_table, shorter_words  # noqa: E402
+from docs.made.hooker import exemplars_table, sizes_table  # noqa: E402
+from docs.made.paganini import accuracy_table, slopes_table, split_words  # noqa: E402
+from docs.made.study import Demo, markdown, open_demo  # noqa: E402
+from docs.made.tran import mitigation_table  # noqa: E402
+from engine.store import catalog  # noqa: E402
+from engine.training.device import PORTABLE  # noqa: E402
+from pages.shared.cache.catalog import Source  # noqa: E402
+from pages.views.frontier.words import unmarked  # noqa: E402
+from pages.views.method.words import paper_sentences  # noqa: E402
 
 FILES = ("README.md", "docs/comparison.md", "data/README.md")
 

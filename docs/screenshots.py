@@ -9,7 +9,7 @@ from playwright.sync_api import expect, sync_playwright
 TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP))
 
-from tests.served import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, serve  # noqa: E402
+from tests.support.server import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, serve  # noqa: E402
 
 PICTURES = TOP / "docs" / "images"
 PAGES = {"class-curves": "class_curves", "writers": "writers", "frontier": "frontier"}

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.shared import arrivals
 from pages.shared.frame import open_without_study
-from pages.shared.show import answer
+from pages.shared.layout import answer
+from pages.views.bring import steps as arrivals
 
 EXAMPLE = """example,label,prediction,technique,sparsity,seed,age_group
 img001,cat,cat,dense,0,0,young

@@ -2,15 +2,17 @@
 
 import streamlit as st
 
-from engine.analysis.causes import RELATIONS, bound_facts, cause_curves, correlation, skipped_groups
-from engine.analysis.identity import VARIANT
-from engine.records import PruneScopeError
-from pages.shared import causes, formats, load_extras
+from engine.analysis.causes.relations import RELATIONS, bound_facts, cause_curves, correlation, skipped_groups
+from engine.analysis.columns import VARIANT
+from engine.run_spec import PruneScopeError
+from pages.shared import formats
 from pages.shared.axis import choose_axis
-from pages.shared.charts import causes as charts
-from pages.shared.comparison import variant_labels
+from pages.shared.cache import extras as load_extras
 from pages.shared.frame import nothing, nothing_here, open_page
-from pages.shared.show import answer, beside, show_chart
+from pages.shared.layout import answer, beside, show_chart
+from pages.shared.variants import variant_labels
+from pages.views.causes import charts
+from pages.views.causes import words as causes
 
 frame = open_page("pages/causes.py", load_extras.is_diagnosed)
 try:

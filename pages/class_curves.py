@@ -2,18 +2,20 @@
 
 import streamlit as st
 
-from engine.analysis.curves import with_accuracy
-from engine.analysis.fall_order import first_fall, first_falls
-from engine.records import PruneScopeError
-from engine.unfairness import UNFAIRNESS, unfairness_reason
-from pages.shared import falls, formats, load
+from engine.analysis.curves.class_curves import with_accuracy
+from engine.analysis.curves.first_to_fall import first_fall, first_falls
+from engine.analysis.unfairness import UNFAIRNESS, unfairness_reason
+from engine.run_spec import PruneScopeError
+from pages.shared import formats
 from pages.shared.axis import choose_axis
-from pages.shared.charts import class_curves as charts
+from pages.shared.cache import catalog as load
 from pages.shared.charts.class_look import ClassLook
-from pages.shared.charts.technique_curves import total_chart, unfairness_chart
 from pages.shared.frame import open_page
-from pages.shared.gains import training_of
-from pages.shared.show import answer, beside, show_chart
+from pages.shared.layout import answer, beside, show_chart
+from pages.shared.training_note import training_of
+from pages.views.class_curves import charts
+from pages.views.class_curves import words as falls
+from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
 
 SEEDS = ("mean", "with bands", "each seed")
 FIRST = "first to fall"

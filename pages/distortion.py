@@ -2,17 +2,19 @@
 
 import streamlit as st
 
-from engine.analysis.balances import pooled_slopes
-from engine.analysis.distortion import BASES
-from engine.analysis.paper_findings import findings
-from engine.analysis.ttests import between_ratios, between_series
-from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
-from pages.shared import comparison, distortion, formats, load_models
-from pages.shared import distortion_tables as tables
-from pages.shared.charts import distortion as charts
-from pages.shared.charts.balances import balance_matrix
+from engine.analysis.distortion.alpha import BASES
+from engine.analysis.distortion.balances import pooled_slopes
+from engine.analysis.distortion.paper_findings import findings
+from engine.analysis.distortion.ttests import between_ratios, between_series
+from engine.analysis.distortion.verdicts import at_ratios, cells, helpful_ranges
+from pages.shared import formats
+from pages.shared import variants as comparison
+from pages.shared.cache import models as load_models
 from pages.shared.frame import open_page
-from pages.shared.show import answer, beside, show_chart
+from pages.shared.layout import answer, beside, show_chart
+from pages.views.distortion import charts, tables
+from pages.views.distortion import words as distortion
+from pages.views.distortion.balance_charts import balance_matrix
 
 MOST_PANELS = 7
 COMPARE = {"Techniques": "technique", "Networks": "network", "Data sets": "dataset"}

@@ -4,19 +4,23 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.agreement import agreement
-from engine.analysis.changeover import change_over_weights
-from engine.analysis.choice import choices_by_measure, choose
-from engine.unfairness import UNFAIRNESS
-from pages.shared import formats, load, load_extras, load_points, records
+from engine.analysis.frontier.choice import choices_by_measure, choose
+from engine.analysis.frontier.stability import agreement
+from engine.analysis.frontier.weight_ranges import change_over_weights
+from engine.analysis.unfairness import UNFAIRNESS
+from pages.shared import formats
 from pages.shared.axis import choose_axis
-from pages.shared.charts import frontier as charts
+from pages.shared.cache import catalog as load
+from pages.shared.cache import extras as load_extras
+from pages.shared.cache import points as load_points
 from pages.shared.charts.drawing import Drawing
-from pages.shared.decision import decision_html, decision_json
 from pages.shared.frame import open_page
-from pages.shared.show import show_chart
-from pages.shared.sizes import size_sentence, size_table
-from pages.shared.wording import choice_sentence, no_choice, stakeholder_sentence
+from pages.shared.layout import show_chart
+from pages.views.frontier import charts
+from pages.views.frontier import tables as records
+from pages.views.frontier.decision_record import decision_html, decision_json
+from pages.views.frontier.sizes import size_sentence, size_table
+from pages.views.frontier.words import choice_sentence, no_choice, stakeholder_sentence
 
 WEIGHTS = [records.weight_text(10 ** (step / 10)) for step in range(-20, 31)]
 

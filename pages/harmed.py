@@ -2,13 +2,23 @@
 
 import streamlit as st
 
-from engine.analysis.exemplars import PERCENTILES, divergence, exemplar_accuracy, held_out_accuracy, percentile_cut
-from engine.analysis.representation import representation
-from pages.shared import formats, load, load_predictions, members
+from engine.analysis.examples.exemplars import (
+    PERCENTILES,
+    divergence,
+    exemplar_accuracy,
+    held_out_accuracy,
+    percentile_cut,
+)
+from engine.analysis.examples.representation import representation
+from pages.shared import formats, members
 from pages.shared.axis import choose_axis
-from pages.shared.charts import harmed as charts
+from pages.shared.cache import catalog as load
+from pages.shared.cache import predictions as load_predictions
 from pages.shared.frame import open_page
-from pages.shared.harm import (
+from pages.shared.layout import answer, show_chart
+from pages.shared.pickers import choose_populations, known
+from pages.views.harmed import charts
+from pages.views.harmed.gallery import (
     Exemplars,
     answer_sentence,
     choose_examples,
@@ -18,8 +28,6 @@ from pages.shared.harm import (
     show_marks,
     ties_sentence,
 )
-from pages.shared.populations import choose_populations, known
-from pages.shared.show import answer, show_chart
 
 frame = open_page("pages/harmed.py")
 what_is_known = known(frame)

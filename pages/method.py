@@ -3,9 +3,11 @@
 import pandas as pd
 import streamlit as st
 
-from pages.shared import formats, load, method, protocol
+from pages.shared import formats, protocol
+from pages.shared.cache import catalog as load
 from pages.shared.frame import open_page
-from pages.shared.show import answer
+from pages.shared.layout import answer
+from pages.views.method import words as method
 
 READING = 820  # pixels that a line of text may take
 

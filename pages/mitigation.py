@@ -2,16 +2,19 @@
 
 import streamlit as st
 
-from engine.analysis.arms import NONE, against_none, arm_curves, price
+from engine.analysis.causes.mitigation_arms import NONE, against_none, arm_curves, price
 from engine.analysis.seeds import over_seeds
-from engine.mitigation import CONSTRAINTS, MITIGATIONS
-from engine.records import PruneScopeError
-from pages.shared import arms, formats, load, load_extras
+from engine.run_spec import PruneScopeError
+from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
+from pages.shared import formats
 from pages.shared.axis import choose_axis
-from pages.shared.charts import mitigation as charts
-from pages.shared.comparison import variant_labels
+from pages.shared.cache import catalog as load
+from pages.shared.cache import extras as load_extras
 from pages.shared.frame import nothing, nothing_here, open_page
-from pages.shared.show import answer, show_chart
+from pages.shared.layout import answer, show_chart
+from pages.shared.variants import variant_labels
+from pages.views.mitigation import charts
+from pages.views.mitigation import words as arms
 
 frame = open_page("pages/mitigation.py", load_extras.is_mitigated)
 try:

@@ -2,14 +2,18 @@
 
 import streamlit as st
 
-from engine.analysis.fits import ERRORS
-from engine.analysis.regression import LINKS
-from engine.analysis.terms import PAPER, PLAIN, TERMS
-from engine.records import PruneScopeError
-from pages.shared import coefficients, effects, formats, load, load_models, regression_command
-from pages.shared.charts import regression as charts
+from engine.analysis.regression.fit import LINKS
+from engine.analysis.regression.fits import ERRORS
+from engine.analysis.regression.terms import PAPER, PLAIN, TERMS
+from engine.run_spec import PruneScopeError
+from pages.shared import formats
+from pages.shared.cache import catalog as load
+from pages.shared.cache import models as load_models
 from pages.shared.frame import open_page
-from pages.shared.show import answer, beside, show_chart
+from pages.shared.layout import answer, beside, show_chart
+from pages.views.regression import charts, coefficients
+from pages.views.regression import command as regression_command
+from pages.views.regression import words as effects
 
 SCOPES = {"experiment": "This experiment", "protocol": "Its protocol", "study": "Whole study"}
 MODELS = {"paper": "Paper's", "plain": "Plain", "own": "My own"}

@@ -2,13 +2,15 @@
 
 import streamlit as st
 
-from pages.shared import formats, load, load_predictions
+from pages.shared import formats
 from pages.shared.axis import choose_axis
-from pages.shared.charts import subgroups as charts
+from pages.shared.cache import catalog as load
+from pages.shared.cache import predictions as load_predictions
 from pages.shared.frame import open_page
-from pages.shared.parts import MOST_GROUPS, answer_sentence, choose_rates, shown_table, table_columns
-from pages.shared.populations import choose_populations, known
-from pages.shared.show import answer, show_chart
+from pages.shared.layout import answer, show_chart
+from pages.shared.pickers import choose_populations, known
+from pages.views.subgroups import charts
+from pages.views.subgroups.controls import MOST_GROUPS, answer_sentence, choose_rates, shown_table, table_columns
 
 frame = open_page("pages/subgroups.py")
 what = known(frame)

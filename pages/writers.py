@@ -5,15 +5,15 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.slopes import WITHIN, SlopeChange, slope_change
-from engine.analysis.writers import hit_hardest, member_facts
+from engine.analysis.members.accuracy import hit_hardest, member_facts
+from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
 from pages.shared import formats, members
-from pages.shared.chance import chance_sentence
-from pages.shared.charts import writers as charts
 from pages.shared.frame import open_page
-from pages.shared.gallery import show_member
-from pages.shared.member_controls import Shown, choose_members, choose_network, dealt_anew, known
-from pages.shared.show import answer, beside, show_chart
+from pages.shared.layout import answer, beside, show_chart
+from pages.views.writers import charts
+from pages.views.writers.chance import chance_sentence
+from pages.views.writers.controls import Shown, choose_members, choose_network, dealt_anew, known
+from pages.views.writers.gallery import show_member
 
 LOSS = 0.05
 HARDEST = 10

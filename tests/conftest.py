@@ -12,8 +12,8 @@ import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from engine.arithmetic import LIBRARIES
-from tests import tiny
+from engine.training.device import LIBRARIES
+from tests.support import datasets as tiny
 
 if platform.machine() == "x86_64":
     os.environ.update(LIBRARIES)  # before any test computes: processes that tests start settle it by themselves
@@ -27,7 +27,7 @@ MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4e9
 TOGETHER = ("browser", "pages")
 """Folders whose tests share a server, a browser or studies."""
-LONGEST = (*TOGETHER, "test_sweep_faults", "test_cluster", "test_masks")
+LONGEST = (*TOGETHER, "test_sweep_faults", "test_ray_workers", "test_masks")
 """Groups that take longest, and so are begun first."""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.commands import main
-from engine.store import Study
+from engine.store.study import Study
 
 TOP = Path(__file__).resolve().parents[1]
 PAGE = TOP / "docs" / "bring-your-own.md"

@@ -96,4 +96,4 @@ def test_server_settings_are_safe_and_serve_many_sessions(settings: dict[str, di
     assert server["fileWatcherType"] == "none" and server["disconnectedSessionTTL"] == 30
     assert client["showErrorDetails"] == "none" and client["toolbarMode"] == "minimal"
     assert settings["browser"]["gatherUsageStats"] is False
-    assert settings["runner"]["postScriptGC"] is False, "pages/shared/memory.py collects in its place"
+    assert settings["runner"]["postScriptGC"] is False, "pages/shared/collector.py collects in its place"

@@ -8,11 +8,11 @@ from threading import Thread
 import pytest
 import streamlit as st
 
-from engine import catalog
-from engine.records import PruneScopeError
-from pages.shared import load
+from engine.run_spec import PruneScopeError
+from engine.store import catalog
+from pages.shared.cache import catalog as load
 from serve import AHEAD, read_ahead
-from tests.made import make_study
+from tests.support.studies import make_study
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,17 @@ import sys
 from collections.abc import Sequence
 
 from engine import __version__
-from engine.commands import data, export, importing, lists, rebuild, regression, run, show, sweep, verify
-from engine.records import PruneScopeError
+from engine.commands import export_study as export
+from engine.commands import fit_regression as regression
+from engine.commands import get_data as data
+from engine.commands import import_file as importing
+from engine.commands import list_tables as lists
+from engine.commands import rebuild_run as rebuild
+from engine.commands import run_one as run
+from engine.commands import run_sweep as sweep
+from engine.commands import show_study as show
+from engine.commands import verify_study as verify
+from engine.run_spec import PruneScopeError
 
 COMMANDS = (lists, run, sweep, show, regression, verify, rebuild, data, importing, export)
 

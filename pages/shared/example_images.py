@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from engine.datasets import DATASETS, Request, data_root
-from engine.records import PruneScopeError, RunSpec
-from pages.shared import formats, load
+from engine.datasets.dataset_table import DATASETS, Request, data_root
+from engine.run_spec import PruneScopeError, RunSpec
+from pages.shared import formats
+from pages.shared.cache import catalog as load
 
 
 def example_images(spec: RunSpec, labels: np.ndarray, below: str) -> tuple[np.ndarray | None, str]:

@@ -8,11 +8,11 @@ from collections.abc import Hashable, Mapping
 
 import pandas as pd
 
-from engine.datasets import DATASETS
-from engine.networks import NETWORKS
-from engine.schedules import TREATMENTS
-from engine.techniques import TECHNIQUES
-from engine.unfairness import UNFAIRNESS
+from engine.analysis.unfairness import UNFAIRNESS
+from engine.datasets.dataset_table import DATASETS
+from engine.networks.network_table import NETWORKS
+from engine.pruning.schedules import TREATMENTS
+from engine.pruning.techniques import TECHNIQUES
 
 MISSING = "—"
 NOT_POINTS = ("intensification", "excessive_loss_gap")

@@ -8,11 +8,12 @@ from typing import NoReturn
 import pandas as pd
 import streamlit as st
 
-from engine.records import PruneScopeError
-from engine.techniques import TECHNIQUES
-from pages.shared import formats, load
-from pages.shared.load import Experiment, Source
-from pages.shared.memory import keep_memory_free
+from engine.pruning.techniques import TECHNIQUES
+from engine.run_spec import PruneScopeError
+from pages.shared import formats
+from pages.shared.cache import catalog as load
+from pages.shared.cache.catalog import Experiment, Source
+from pages.shared.collector import keep_memory_free
 
 
 @dataclass(frozen=True)

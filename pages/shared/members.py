@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.lines import FULL
-from engine.analysis.slopes import WITHIN, SlopeChange
-from engine.analysis.writers import MemberFacts
+from engine.analysis.members.accuracy import MemberFacts
+from engine.analysis.members.lines import FULL
+from engine.analysis.members.slopes import WITHIN, SlopeChange
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS
 

@@ -6,8 +6,8 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from engine.preset import load_preset
-from engine.records import RunSpec
+from engine.run_spec import RunSpec
+from engine.specs.preset import load_preset
 from pages.shared import formats
 
 PAPERS = {

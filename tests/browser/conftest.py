@@ -19,8 +19,8 @@ from playwright.sync_api import (
 )
 
 from tests.browser.payloads import EVERYTHING, PAYLOADS, SOME
-from tests.made import make_study
-from tests.served import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
+from tests.support.server import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
+from tests.support.studies import make_study
 
 WAIT_MILLISECONDS = 60_000
 USUAL: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}

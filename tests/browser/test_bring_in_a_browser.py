@@ -5,10 +5,10 @@ from pathlib import Path
 
 from playwright.sync_api import TimeoutError, expect
 
-from engine.marks import read_marks
-from engine.store import Study
-from tests.bring import long_table
+from engine.store.annotations import read_marks
+from engine.store.study import Study
 from tests.browser.conftest import Watched
+from tests.support.uploads import long_table
 
 
 def choose(watched: Watched, box: str, option: str) -> None:

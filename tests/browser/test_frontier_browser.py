@@ -8,10 +8,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, TimeoutError, expect
 
-from engine.analysis.choice import choose
-from engine.analysis.frontier import operating_points
-from engine.store import Study
-from engine.unfairness import unfairness_table
+from engine.analysis.frontier.choice import choose
+from engine.analysis.frontier.points import operating_points
+from engine.analysis.unfairness import unfairness_table
+from engine.store.study import Study
 from pages.shared import formats
 from tests.browser.conftest import Watched
 

@@ -10,10 +10,10 @@ import torch
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from engine.experiment import run_experiment
-from engine.records import RunSpec
-from engine.store import Study
-from tests.made import make_study
+from engine.run_spec import RunSpec
+from engine.runs.run import run_experiment
+from engine.store.study import Study
+from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[2]
 NASTY = "<img src=x onerror=alert(1)>*b*[x](y):red[z]$a$"

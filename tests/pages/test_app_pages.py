@@ -10,23 +10,29 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine import attributes, catalog
-from engine.analysis.control import Against
-from engine.analysis.curves import class_curves, total_curves
-from engine.analysis.fall_order import fallen_for_good, first_falls
-from engine.analysis.groups import group_counts
-from engine.analysis.identity import MODEL
-from engine.analysis.overview import headline, red_flags
-from engine.datasets import DATASETS
-from engine.preset import load_preset
-from engine.records import CONTROL, RunSpec
-from engine.store import Study
-from engine.unfairness import UNFAIRNESS
-from pages.shared import flags, formats, gains, load, load_points, method, protocol
+from engine.analysis.columns import MODEL
+from engine.analysis.curves.class_curves import class_curves, total_curves
+from engine.analysis.curves.controls import Against
+from engine.analysis.curves.first_to_fall import fallen_for_good, first_falls
+from engine.analysis.curves.red_flags import headline, red_flags
+from engine.analysis.group_counts import group_counts
+from engine.analysis.unfairness import UNFAIRNESS
+from engine.datasets import attributes
+from engine.datasets.dataset_table import DATASETS
+from engine.run_spec import CONTROL, RunSpec
+from engine.specs.preset import load_preset
+from engine.store import catalog
+from engine.store.study import Study
+from pages.shared import formats, protocol
+from pages.shared import training_note as gains
+from pages.shared.cache import catalog as load
+from pages.shared.cache import points as load_points
+from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.frame import MENU, Entry
-from pages.shared.load import Experiment, Source
-from tests.made import make_study
+from pages.views.method import words as method
+from pages.views.overview import words as flags
 from tests.pages.conftest import NASTY, TOP, OpenPage, words
+from tests.support.studies import make_study
 
 PAGES = ("app.py", "pages/class_curves.py", "pages/method.py")
 NAMES = {number: str(number) for number in range(10)}

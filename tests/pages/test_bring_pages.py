@@ -6,13 +6,14 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.marks import read_marks
-from engine.store import Study
-from pages.shared.charts import harmed, votes
+from engine.store.annotations import read_marks
+from engine.store.study import Study
 from pages.shared.frame import MENU
-from tests.bring import bring, long_table
-from tests.made import make_study
+from pages.views.harmed import charts as harmed
+from pages.views.harmed import vote_card as votes
 from tests.pages.conftest import NASTY, OpenPage, words
+from tests.support.studies import make_study
+from tests.support.uploads import bring, long_table
 
 PLAIN_NASTY = "<img"
 

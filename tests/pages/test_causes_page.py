@@ -6,15 +6,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from engine.analysis.causes import RELATIONS, BoundFacts, Correlation
-from engine.diagnostics import NO_MEMBER
-from engine.experiment import run_experiment
-from engine.mitigation import MITIGATIONS
-from engine.records import RunSpec
-from engine.store import Study
-from pages.shared import arms, causes
-from tests.made import make_study
+from engine.analysis.causes.relations import RELATIONS, BoundFacts, Correlation
+from engine.fairness.diagnostics import NO_MEMBER
+from engine.run_spec import RunSpec
+from engine.runs.run import run_experiment
+from engine.specs.mitigation import MITIGATIONS
+from engine.store.study import Study
+from pages.views.causes import words as causes
+from pages.views.mitigation import words as arms
 from tests.pages.conftest import OpenPage, words
+from tests.support.studies import make_study
 
 PAGES = ("pages/causes.py", "pages/mitigation.py")
 SPEC = RunSpec("qmnist", "lenet", "global_unstructured", levels=1, epochs=2, learning_rate=0.05)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.analysis.curves import class_curves, total_curves, unfairness_curves, with_accuracy
-from engine.unfairness import UNFAIRNESS, unfairness_table
-from pages.shared.charts import class_curves as charts
+from engine.analysis.curves.class_curves import class_curves, total_curves, unfairness_curves, with_accuracy
+from engine.analysis.unfairness import UNFAIRNESS, unfairness_table
 from pages.shared.charts.class_look import UNKNOWN, ClassLook, spread_out
 from pages.shared.charts.style import DASHES, technique_colour
-from pages.shared.charts.technique_curves import total_chart, unfairness_chart
-from tests.analysis.study_tables import study_tables
+from pages.views.class_curves import charts
+from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
+from tests.support.study_tables import study_tables
 
 TECHNIQUES = ("global_unstructured", "l1_structured", "<i>own</i>")
 LEVELS, CLASSES = study_tables(TECHNIQUES)

@@ -13,15 +13,18 @@ import plotly.graph_objects as go
 import pytest
 import streamlit as st
 
-from engine.analysis.agreement import agreement
-from engine.analysis.choice import Choice, choose
-from engine.analysis.rivals import rivals
-from engine.store import Study
-from pages.shared import formats, load, load_points, records
-from pages.shared.decision import LIMITS, Decision, decision_html, decision_json
+from engine.analysis.frontier.choice import Choice, choose
+from engine.analysis.frontier.rejected import rivals
+from engine.analysis.frontier.stability import agreement
+from engine.store.study import Study
+from pages.shared import formats
+from pages.shared.cache import catalog as load
+from pages.shared.cache import points as load_points
 from pages.shared.frame import Frame
-from pages.shared.wording import choice_sentence, unmarked
-from tests.made import make_study
+from pages.views.frontier import tables as records
+from pages.views.frontier.decision_record import LIMITS, Decision, decision_html, decision_json
+from pages.views.frontier.words import choice_sentence, unmarked
+from tests.support.studies import make_study
 
 NASTY = "</script><img src=x onerror=alert(1)>*b* \\ \"quoted\" & 'so'"
 

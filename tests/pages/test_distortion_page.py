@@ -8,19 +8,20 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from engine import catalog
-from engine.analysis.control import beside_controls
-from engine.analysis.distortion import alphas
-from engine.analysis.paper_findings import findings
-from engine.analysis.verdicts import at_ratios, cells, helpful_ranges
-from engine.records import CONTROL
-from pages.shared import distortion, formats, load
-from pages.shared import distortion_tables as tables
-from pages.shared.charts import distortion as charts
-from pages.shared.comparison import Series
-from pages.shared.load import Experiment
-from tests.made import make_study
+from engine.analysis.curves.controls import beside_controls
+from engine.analysis.distortion.alpha import alphas
+from engine.analysis.distortion.paper_findings import findings
+from engine.analysis.distortion.verdicts import at_ratios, cells, helpful_ranges
+from engine.run_spec import CONTROL
+from engine.store import catalog
+from pages.shared import formats
+from pages.shared.cache import catalog as load
+from pages.shared.cache.catalog import Experiment
+from pages.shared.variants import Series
+from pages.views.distortion import charts, tables
+from pages.views.distortion import words as distortion
 from tests.pages.conftest import NASTY, OpenPage, words
+from tests.support.studies import make_study
 
 PAGE = "pages/distortion.py"
 EXPERIMENT = Experiment("qmnist", "", "lenet", "oneshot", "at once")

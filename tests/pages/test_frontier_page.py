@@ -11,15 +11,15 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from engine.analysis.agreement import agreement
-from engine.analysis.changeover import change_over_weights
-from engine.analysis.choice import Choice, choices_by_measure, choose
-from engine.analysis.frontier import operating_points, seed_points
-from engine.store import Study
-from engine.unfairness import unfairness_table
+from engine.analysis.frontier.choice import Choice, choices_by_measure, choose
+from engine.analysis.frontier.points import operating_points, seed_points
+from engine.analysis.frontier.stability import agreement
+from engine.analysis.frontier.weight_ranges import change_over_weights
+from engine.analysis.unfairness import unfairness_table
+from engine.store.study import Study
 from pages.shared import formats
-from pages.shared.charts import frontier as charts
-from tests.made import make_study
+from pages.views.frontier import charts
+from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[2]
 NASTY = "<img src=x onerror=alert(1)>*b*[l](http://x.invalid)"

@@ -11,22 +11,25 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from benchmarks.population import Size, made_population
-from engine.analysis.effects import Setting
-from engine.analysis.effects import effects as measured_effects
-from engine.analysis.fits import ERRORS
-from engine.analysis.population import LeftOut, Population, population
-from engine.analysis.regression import fitted_model, regression
-from engine.analysis.regression_record import Regression
-from engine.analysis.terms import PAPER, PLAIN, TERMS
+from engine.analysis.regression.effects import Setting
+from engine.analysis.regression.effects import effects as measured_effects
+from engine.analysis.regression.fit import fitted_model, regression
+from engine.analysis.regression.fits import ERRORS
+from engine.analysis.regression.population import LeftOut, Population, population
+from engine.analysis.regression.result import Regression
+from engine.analysis.regression.terms import PAPER, PLAIN, TERMS
 from engine.commands import main
-from engine.store import Study, examples_name
-from pages.shared import coefficients, effects, formats, load, load_models
-from pages.shared.charts import regression as charts
-from pages.shared.load import Experiment
-from pages.shared.regression_command import Asked, command
-from tests.made import make_study
+from engine.store.study import Study, examples_name
+from pages.shared import formats
+from pages.shared.cache import catalog as load
+from pages.shared.cache import models as load_models
+from pages.shared.cache.catalog import Experiment
+from pages.views.regression import charts, coefficients
+from pages.views.regression import words as effects
+from pages.views.regression.command import Asked, command
 from tests.pages.conftest import NASTY, TOP, words
+from tests.support.population_rows import Size, made_population
+from tests.support.studies import make_study
 
 FEW = {"writers": 0, "examples": 600, "levels": 5, "seeds": 3}
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from engine.experiment import run_experiment
-from engine.records import RunSpec
-from engine.store import Study
-from pages.shared.sizes import size_sentence, size_table
+from engine.run_spec import RunSpec
+from engine.runs.run import run_experiment
+from engine.store.study import Study
+from pages.views.frontier.sizes import size_sentence, size_table
 from tests.pages.conftest import OpenPage, words
 
 SPEC = RunSpec("digits", "lenet", "int8_dynamic", "finetune", levels=2, epochs=2)
@@ -41,7 +41,7 @@ def test_without_an_uncut_network_there_is_no_sentence() -> None:
 
 
 def test_points_that_are_filtered_out_have_no_row(quantized: Path) -> None:
-    from engine.analysis.identity import MODEL
+    from engine.analysis.columns import MODEL
 
     keys = dict.fromkeys(MODEL, "x") | {"level": 1}
     sizes = pd.DataFrame([keys | {"bytes": 10, "bytes_zipped": 5}])
@@ -50,7 +50,7 @@ def test_points_that_are_filtered_out_have_no_row(quantized: Path) -> None:
 
 
 def test_a_technique_that_cuts_nothing_says_so() -> None:
-    from pages.shared.wording import point_name
+    from pages.views.frontier.words import point_name
 
     point = pd.Series(
         {"technique": "int8_static", "treatment": "finetune", "mitigation": "none", "level": 1, "sparsity": 0}

@@ -10,16 +10,18 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from engine.analysis.chance import NO_CHANGE, Dealt, dealt
-from engine.analysis.lines import FULL
-from engine.analysis.slopes import WITHIN, SlopeChange, slope_change
-from engine.analysis.writers import MemberFacts, member_accuracy, member_facts
-from engine.images import ImageSet
-from engine.store import Study
-from pages.shared import digits, load, members
-from pages.shared.chance import chance_sentence, losing_by_chance, worst_by_chance
-from pages.shared.charts import writers as charts
-from tests.made import make_study
+from engine.analysis.members.accuracy import MemberFacts, member_accuracy, member_facts
+from engine.analysis.members.lines import FULL
+from engine.analysis.members.permutation import NO_CHANGE, Dealt, dealt
+from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
+from engine.datasets.dataset import ImageSet
+from engine.store.study import Study
+from pages.shared import members
+from pages.shared.cache import catalog as load
+from pages.views.writers import charts
+from pages.views.writers import tiles as digits
+from pages.views.writers.chance import chance_sentence, losing_by_chance, worst_by_chance
+from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[2]
 NASTY = "<img src=x onerror=alert(1)>*b*"

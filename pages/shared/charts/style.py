@@ -4,7 +4,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from engine.techniques import TECHNIQUES
+from engine.pruning.techniques import TECHNIQUES
 
 GROUPS = ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499")
 """Colours of groups: Tol's muted palette, apart from the techniques'."""

@@ -1,0 +1,88 @@
+"""Hooker's tables beside ours: accuracy on harmed examples, and how large quantized networks are."""
+
+import pandas as pd
+
+from docs.made.study import LATER, Demo, markdown
+from engine.analysis.examples.exemplars import divergence, exemplar_accuracy
+from engine.analysis.intervals import t_interval
+from engine.store.study import examples_name
+from pages.shared import formats
+
+PUBLISHED = {
+    "pruned 50 %": (50.55, 94.81, 63.06, 58.88, 54.44),
+    "pruned 90 %": (50.41, 94.07, 62.35, 56.60, 50.10),
+    "pruned 95 %": (45.57, 93.39, 60.53, 51.99, 43.43),
+    "pruned 99 %": (39.84, 90.98, 49.93, 39.75, 29.21),
+    "hybrid int8": (48.90, 94.65, 61.69, 54.89, 45.65),
+    "fixed-point int8": (48.13, 94.65, 61.68, 54.41, 45.15),
+}
+"""Its Table 2: accuracy on modal CIE, on all, and on the taxicab CIE above three percentiles, in percent."""
+
+OURS = {"global_unstructured": "pruned", "int8_dynamic": "int8, dynamic", "int8_static": "int8, static"}
+SUBSETS = (("modal", None), ("all", None), ("taxicab", 90), ("taxicab", 95), ("taxicab", 99))
+
+
+def exemplars_table(demo: Demo) -> str:
+    """Accuracy of compressed networks on compression-identified exemplars, by percentile."""
+    rows = [("Hooker 2020, CelebA", what, *(f"{v:.1f} %" for v in found), "30") for what, found in PUBLISHED.items()]
+    for dataset in ("fashion-mnist", "qmnist"):
+        for technique, words in OURS.items():
+            wanted = {"dataset": dataset, "technique": technique, "protocol": "at once to 50, 75"}
+            models = demo.of(demo.levels, **wanted)
+            for level in sorted(set(models["level"]) - {0}):
+                sparsity = models.loc[models["level"] == level, "sparsity"].mean()
+                what = f"{words} {100 * sparsity:.0f} %" if words == "pruned" else words
+                rows.append((f"PruneScope, {dataset}", what, *_ours(demo, level, wanted)))
+    heads = ["source", "compression", "modal CIE", "all", "90th", "95th", "99th", "networks"]
+    return markdown(pd.DataFrame(rows, columns=heads))
+
+
+def _ours(demo: Demo, level: int, wanted: dict[str, str]) -> tuple[str, ...]:
+    found = demo.populations(level, **wanted)
+    assert found is not None
+    labels = demo.study.examples(_example_set(demo, wanted))["label"].to_numpy()
+    n_classes = int(labels.max()) + 1
+    rows = exemplar_accuracy(labels, *found, divergence(*found, n_classes))
+    rows = rows[rows["population"] == "compressed"]
+    said = []
+    for subset, percentile in SUBSETS:
+        same = rows["subset"] == subset
+        row = rows[same & (rows["percentile"] == percentile)] if percentile else rows[same]
+        count = f" (n {row['n'].item()})" if subset == "modal" else ""
+        said.append(formats.percent(row["accuracy"].item()) + count)
+    return (*said, str(len(found[0])))
+
+
+def _example_set(demo: Demo, wanted: dict[str, str]) -> str:
+    return examples_name(demo.study.record(str(demo.of(demo.levels, **wanted)["run"].iloc[0])).spec)
+
+
+def sizes_table(demo: Demo) -> str:
+    """Size on disk, accuracy and largest gap between classes of quantized networks."""
+    rows: list[tuple[str, ...]] = []
+    for dataset in ("fashion-mnist", "qmnist"):
+        for technique in ("int8_dynamic", "int8_static", "global_unstructured_int8_static"):
+            models = demo.of(demo.levels, dataset=dataset, technique=technique)
+            if models.empty:
+                rows.append((dataset, formats.technique(technique), LATER, "", "", "", ""))
+                continue
+            parts = [demo.study.run_table(run, "sizes").assign(run=run) for run in models["run"].astype(str).unique()]
+            found = models.astype({"run": str}).merge(pd.concat(parts), on=["run", "level"])
+            rates = demo.of(demo.classes, dataset=dataset, technique=technique)
+            rates = rates.assign(rate=rates["correct"] / rates["n"]).groupby(["run", "level"], observed=True)["rate"]
+            gaps = (rates.max() - rates.min()).groupby("level").mean()
+            for level, cell in found.groupby("level"):
+                low, high = map(float, t_interval(cell["accuracy"].mean(), cell["accuracy"].std(), len(cell)))
+                rows.append(
+                    (
+                        dataset,
+                        formats.technique(technique) if level else "Dense",
+                        formats.sparsity(cell["sparsity"].mean()),
+                        f"{formats.percent(cell['accuracy'].mean())} {formats.plus_minus(low, high)}".strip(),
+                        formats.points(gaps[level], sign=False),
+                        f"{cell['bytes'].mean() / 1000:.0f} ({cell['bytes_zipped'].mean() / 1000:.0f})",
+                        str(len(cell)),
+                    )
+                )
+    heads = ["data set", "technique", "sparsity", "accuracy", "largest gap of classes", "kB (zipped)", "seeds"]
+    return markdown(pd.DataFrame(rows, columns=heads).drop_duplicates())

@@ -1,0 +1,84 @@
+"""The study that ships, as the documents ask it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from engine.analysis.members.accuracy import member_accuracy
+from engine.run_spec import RunSpec
+from engine.store import catalog
+from engine.store.study import Study
+from pages.shared.protocol import difference_sentence
+from pages.views.frontier.words import unmarked
+
+TOP = Path(__file__).resolve().parents[2]
+LATER = "not in the study yet"
+SHORT = {"technique": "global_unstructured", "treatment": "rewind", "protocol": "3 epochs"}
+PAPER = {"technique": "global_unstructured", "treatment": "rewind", "protocol": "30 epochs, crop 4, flip"}
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The study that ships, opened once."""
+
+    study: Study
+    levels: pd.DataFrame
+    classes: pd.DataFrame
+    control_levels: pd.DataFrame
+    control_classes: pd.DataFrame
+
+    def of(self, table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
+        """The rows whose columns have these values; `protocol` may be a part of it."""
+        keep = np.ones(len(table), bool)
+        for name, value in wanted.items():
+            column = table[name].astype(str)
+            keep &= (
+                column.str.contains(str(value), regex=False) if name == "protocol" else column == str(value)
+            ).to_numpy()
+        rows = table[keep].copy()
+        for name in rows.select_dtypes("category"):
+            rows[name] = rows[name].cat.remove_unused_categories()
+        return rows
+
+    def spec(self, **wanted: object) -> RunSpec | None:
+        """The settings of one of these runs; None where there is none."""
+        runs = self.of(self.levels, **wanted)["run"].astype(str)
+        return None if runs.empty else self.study.record(runs.iloc[0]).spec
+
+    def shortened(self, **wanted: object) -> str:
+        """How the protocol of these runs differs from the paper's, as the page Method says it."""
+        spec, seeds = self.spec(**wanted), self.of(self.levels, **wanted)["seed"].nunique()
+        return LATER if spec is None else unmarked(difference_sentence(spec, seeds))
+
+    def writers(self, level: int, **wanted: object) -> pd.DataFrame | None:
+        """Accuracy of every writer, dense and at a level, mean over the seeds of these runs."""
+        found = self.populations(level, dataset="qmnist", split="writers", **wanted)
+        return None if found is None else member_accuracy(self.study.examples("qmnist-writers"), *found, "writer")
+
+    def populations(self, level: int, **wanted: object) -> tuple[np.ndarray, np.ndarray] | None:
+        """What the networks of these runs say of every example, dense and at a level: (runs, examples) each."""
+        runs = sorted(self.of(self.levels, level=level, **wanted)["run"].astype(str).unique())
+        if not runs:
+            return None
+        dense, compressed = [], []
+        for run in runs:
+            numbers, said = self.study.prediction_matrix(run)
+            dense.append(said[list(numbers).index(0)])
+            compressed.append(said[list(numbers).index(level)])
+        return np.stack(dense), np.stack(compressed)
+
+
+def open_demo() -> Demo:
+    """The shipped study."""
+    study = Study(TOP / "data" / "demo")
+    found = catalog.refresh(study)
+    return Demo(study, found.levels, found.classes, found.control_levels, found.control_classes)
+
+
+def markdown(rows: pd.DataFrame) -> str:
+    """The rows as markdown."""
+    lines = [" | ".join(map(str, rows.columns)), " | ".join("---" for _ in rows.columns)]
+    lines += [" | ".join(map(str, row)) for row in rows.itertuples(index=False)]
+    return "\n".join(f"| {line} |" for line in lines)

@@ -1,0 +1,1 @@
+"""What goes with a group's loss, and what mitigation does about it."""

@@ -1,0 +1,1 @@
+"""Accuracy against sparsity: class by class, who falls first, red flags, controls."""

@@ -1,0 +1,3 @@
+"""Recall distortion: whether pruning widens the gaps between classes that were there."""
+
+from engine.analysis.distortion.alpha import intensification as intensification

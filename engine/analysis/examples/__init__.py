@@ -1,0 +1,1 @@
+"""Single examples whose answer changes, and rates of crossed subgroups."""

@@ -1,0 +1,189 @@
+"""Which examples does compression change: where many dense and many compressed networks say different things?
+
+Hooker et al. 2020, Characterising Bias in Compressed Models: compression-identified exemplars (CIE), modal and taxicab.
+Who is over-represented among them is left to `representation`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from engine.analysis.intervals import t_interval
+from engine.run_spec import PruneScopeError
+
+Ints = NDArray[np.integer]
+Mask = NDArray[np.bool_]
+
+PERCENTILES = (90.0, 95.0, 99.0)
+CELLS = 1 << 22
+"""Votes (examples x classes) counted at a time, so that memory does not grow with the classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Divergence:
+    """How far two populations of `n_models` networks each disagree on every example."""
+
+    n_models: int
+    taxicab: NDArray[np.int64]
+    """Sum over classes of |votes dense - votes compressed|, from 0 to 2 n_models."""
+    jaccard: NDArray[np.float64]
+    """1 - sum of the smaller votes / sum of the larger ones, from 0 to 1; the same order as taxicab."""
+    modal: Mask
+    """The two sets of most frequent labels do not meet."""
+    tied: Mask
+    """One of the populations has more than one most frequent label."""
+
+
+def votes(predictions: Ints, n_classes: int) -> NDArray[np.int32]:
+    """How many networks give each example each label: (n_examples, n_classes) from (n_models, n_examples)."""
+    counts = np.zeros((predictions.shape[1], n_classes), np.int32)
+    rows = np.arange(len(counts))
+    for said in predictions:
+        counts[rows, said] += 1
+    return counts
+
+
+def divergence(dense: Ints, compressed: Ints, n_classes: int) -> Divergence:
+    """How far the populations, each (n_models, n_examples), disagree; both must have equally many networks.
+
+    Where votes tie, an example is modal only if no most frequent label is common to both populations: any other rule
+    would depend on how classes are numbered.
+    """
+    if dense.shape != compressed.shape or not len(dense):
+        raise PruneScopeError(
+            f"The populations have shapes {dense.shape} and {compressed.shape}; they need equally many networks, "
+            "one at least, on the same examples."
+        )
+    n_models, n = dense.shape
+    taxicab, modal, tied = np.empty(n, np.int64), np.empty(n, bool), np.empty(n, bool)
+    step = max(1, CELLS // n_classes)
+    for start in range(0, n, step):
+        part = slice(start, start + step)
+        before, after = votes(dense[:, part], n_classes), votes(compressed[:, part], n_classes)
+        taxicab[part] = np.abs(before - after).sum(axis=1)
+        top_before, top_after = (count == count.max(axis=1, keepdims=True) for count in (before, after))
+        modal[part] = ~(top_before & top_after).any(axis=1)
+        tied[part] = (top_before.sum(axis=1) > 1) | (top_after.sum(axis=1) > 1)
+    # Larger and smaller votes add up to 2 n_models, and their difference is the taxicab distance.
+    return Divergence(n_models, taxicab, 2 * taxicab / (2 * n_models + taxicab), modal, tied)
+
+
+def turned(labels: Ints, dense: Ints, compressed: Ints, found: Divergence, n_classes: int) -> tuple[int, int]:
+    """How many modal exemplars lose the true label as their most frequent one, and how many gain it."""
+    at = np.flatnonzero(found.modal)
+    before, after = (votes(said[:, at], n_classes) for said in (dense, compressed))
+    rows = np.arange(len(at))
+    was, now = (count[rows, labels[at]] == count.max(axis=1, initial=1) for count in (before, after))
+    return int((was & ~now).sum()), int((now & ~was).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The examples above a percentile of the taxicab score."""
+
+    percentile: float
+    chosen: Mask
+    edge: int
+    """The lowest score in the cut."""
+    n_tied: int
+    """Examples at that score, in the cut or not: chance decides among them where they do not all fit in."""
+    n_left_out: int
+    """Those of them that chance left out."""
+
+
+def ranking(score: ArrayLike, seed: int = 0) -> NDArray[np.intp]:
+    """Positions of the examples, highest score first, ties in a random order that the seed fixes."""
+    score = np.asarray(score)
+    return np.lexsort((np.random.default_rng(seed).permutation(len(score)), -score))
+
+
+def percentile_cut(score: ArrayLike, percentile: float, seed: int = 0) -> Cut:
+    """The top (100 - percentile) % of the examples, rounded up; cuts of one seed lie inside each other."""
+    if not 0 <= percentile < 100:
+        raise PruneScopeError(f"The percentile is {percentile}; allowed is 0 or more and below 100.")
+    score = np.asarray(score)
+    if not len(score):
+        return Cut(percentile, np.zeros(0, bool), 0, 0, 0)
+    n_chosen = min(len(score), max(1, math.ceil(len(score) * (100 - percentile) / 100 - 1e-9)))
+    order = ranking(score, seed)
+    chosen = np.zeros(len(score), bool)
+    chosen[order[:n_chosen]] = True
+    edge = score[order[n_chosen - 1]]
+    tied = score == edge
+    return Cut(percentile, chosen, int(edge), int(tied.sum()), int((tied & ~chosen).sum()))
+
+
+ACCURACY = ("subset", "percentile", "population", "n", "accuracy", "sd", "low", "high", "n_models")
+
+
+def exemplar_accuracy(
+    labels: Ints,
+    dense: Ints,
+    compressed: Ints,
+    found: Divergence,
+    percentiles: Sequence[float] = PERCENTILES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """One row per subset and population, as Hooker's Table 2: the columns of ACCURACY.
+
+    Subsets are "all", "modal" and "modal rest", and for every percentile "taxicab" and "taxicab rest"; populations are
+    "dense" and "compressed". Accuracy is the mean over the networks, with their standard deviation and a 95 %
+    t-interval (NaN with one network); NaN where the subset is empty.
+    """
+    masks: list[tuple[str, float, Mask]] = [("all", np.nan, np.ones(len(labels), bool))]
+    masks += [("modal", np.nan, found.modal), ("modal rest", np.nan, ~found.modal)]
+    for percentile in percentiles:
+        chosen = percentile_cut(found.taxicab, percentile, seed).chosen
+        masks += [("taxicab", percentile, chosen), ("taxicab rest", percentile, ~chosen)]
+    members = np.stack([mask for _, _, mask in masks])
+    table = pd.concat(
+        [
+            _means(accuracy_within(labels, predictions, members)).assign(population=name)
+            for name, predictions in (("dense", dense), ("compressed", compressed))
+        ],
+        ignore_index=True,
+    )
+    both = [*masks, *masks]
+    table["subset"], table["percentile"] = [name for name, _, _ in both], [at for _, at, _ in both]
+    table["n"] = [int(mask.sum()) for _, _, mask in both]
+    return table[list(ACCURACY)]
+
+
+def held_out_accuracy(
+    labels: Ints, dense: Ints, compressed: Ints, n_classes: int, percentiles: Sequence[float] = PERCENTILES
+) -> pd.DataFrame:
+    """As `exemplar_accuracy`, but each half of the networks is scored on the exemplars that the other half picked.
+
+    Networks that pick exemplars look worse on them by the picking alone; here that part is gone. `n` is the mean size
+    of a subset. Empty with fewer than four networks, since a half needs two.
+    """
+    if len(dense) < 4:
+        return pd.DataFrame(columns=list(ACCURACY))
+    halves = []
+    middle = len(dense) // 2
+    for picks, scored in ((slice(0, middle), slice(middle, None)), (slice(middle, None), slice(0, middle))):
+        found = divergence(dense[picks], compressed[picks], n_classes)
+        halves.append(exemplar_accuracy(labels, dense[scored], compressed[scored], found, percentiles))
+    table = halves[0].copy()
+    table["accuracy"] = np.mean([half["accuracy"] for half in halves], axis=0)
+    table["n"] = np.mean([half["n"] for half in halves], axis=0)
+    return table.assign(sd=np.nan, low=np.nan, high=np.nan, n_models=len(dense))
+
+
+def accuracy_within(labels: Ints, predictions: Ints, members: Mask) -> NDArray[np.float64]:
+    """Accuracy of each network within each subset: (n_models, n_subsets); `members` is (n_subsets, n_examples)."""
+    right = (predictions == labels).astype(np.float32)
+    with np.errstate(invalid="ignore"):
+        return (right @ members.T.astype(np.float32)).astype(float) / members.sum(axis=1)
+
+
+def _means(accuracy: NDArray[np.float64]) -> pd.DataFrame:
+    n_models = len(accuracy)
+    mean = accuracy.mean(axis=0)
+    sd = accuracy.std(axis=0, ddof=1) if n_models > 1 else np.full(len(mean), np.nan)
+    low, high = t_interval(mean, sd, n_models)
+    return pd.DataFrame({"accuracy": mean, "sd": sd, "low": low, "high": high, "n_models": n_models})

@@ -1,0 +1,3 @@
+"""Operating points, which of them no other beats, the choice among them and how sure it is."""
+
+from engine.analysis.frontier.points import pareto_front as pareto_front

@@ -1,0 +1,1 @@
+"""Members of a group column, such as writers: their accuracies, and what explains their losses."""

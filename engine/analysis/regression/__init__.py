@@ -1,0 +1,1 @@
+"""Accuracy of classes regressed on sparsity, technique and what a class is like."""

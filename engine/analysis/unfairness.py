@@ -1,0 +1,197 @@
+"""How unequally does a model treat its classes: the table of unfairness measures, and their values for many models.
+
+Every measure grows with unfairness and works on matrices (n_models, n_classes) with NaN for missing classes.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from engine.analysis.class_matrices import Block, line_up
+from engine.analysis.columns import MODEL
+from engine.analysis.distortion.alpha import NO_DENSE, model_accuracy, normalised_balance
+from engine.analysis.distortion.alpha import intensification as slope_of_balances
+
+Floats = NDArray[np.float64]
+
+TOO_FEW_CLASSES = "fewer than two classes have test examples"
+NO_LOSS = "the losses of the classes were not recorded"
+NO_SLOPE = "the classes were equal before pruning, or a model gets nothing right"
+
+
+@dataclass(frozen=True)
+class UnfairnessRow:
+    """One measure: how it is shown, and how it is computed from the inputs that it needs, in their order."""
+
+    key: str
+    label: str
+    help: str
+    formula: str
+    source: str
+    needs: tuple[str, ...]
+    compute: Callable[..., Floats]
+
+
+INPUTS: dict[str, Callable[[Block], Floats]] = {
+    "accuracy": lambda block: block.matrix("correct") / block.sizes(),
+    "dense": lambda block: block.at_dense(INPUTS["accuracy"](block)),
+    "loss": lambda block: block.matrix("loss"),
+    "dense_loss": lambda block: block.at_dense(INPUTS["loss"](block)),
+    "prediction": lambda block: block.matrix("predicted"),
+    "n": lambda block: block.sizes(),
+}
+"""What a measure may need, as (n_models, n_classes): class accuracy and mean loss, the same of the run's dense model,
+how many examples the model puts into the class, and how many there are."""
+
+
+def max_min(accuracy: Floats) -> Floats:
+    """max - min of class accuracy; NaN with fewer than two classes."""
+    return _range(accuracy)
+
+
+def mean_min(accuracy: Floats) -> Floats:
+    """mean - min of class accuracy, classes weighing the same; NaN with fewer than two classes."""
+    return np.where(_count(accuracy) > 1, np.maximum(_mean(accuracy) - np.fmin.reduce(accuracy, axis=1), 0), np.nan)
+
+
+def standard_deviation(accuracy: Floats) -> Floats:
+    """Standard deviation of class accuracy over all classes (n below the line); NaN with fewer than two classes."""
+    deviation = accuracy - _mean(accuracy)[:, None]
+    return np.where(_count(accuracy) > 1, np.sqrt(_mean(deviation * deviation)), np.nan)
+
+
+def change_range(accuracy: Floats, dense: Floats) -> Floats:
+    """max - min of the change of class accuracy since dense; NaN with fewer than two classes."""
+    return _range(accuracy - dense)
+
+
+def worst_class(accuracy: Floats) -> Floats:
+    """1 - min of class accuracy, the error of the worst class."""
+    return 1 - np.fmin.reduce(accuracy, axis=1)
+
+
+def intensification(accuracy: Floats, dense: Floats, n: Floats) -> Floats:
+    """alpha of the recall balances; NaN where every class equals the accuracy before pruning."""
+    after = normalised_balance(accuracy, model_accuracy(accuracy * n, n))
+    before = normalised_balance(dense, model_accuracy(dense * n, n))
+    return slope_of_balances(before, after)
+
+
+def excessive_loss_gap(loss: Floats, dense_loss: Floats) -> Floats:
+    """max - min of the rise of class loss since dense, in nats; NaN with fewer than two classes."""
+    with np.errstate(invalid="ignore"):  # a loss may be infinite
+        return _range(loss - dense_loss)
+
+
+UNFAIRNESS: dict[str, UnfairnessRow] = {
+    "max_min": UnfairnessRow(
+        key="max_min",
+        label="Max - min",
+        help="Gap between the best and the worst class accuracy.",
+        formula="max a_c - min a_c",
+        source="Paganini 2020, Fig. 4a",
+        needs=("accuracy",),
+        compute=max_min,
+    ),
+    "mean_min": UnfairnessRow(
+        key="mean_min",
+        label="Mean - min",
+        help="How far the worst class lies below the mean class accuracy.",
+        formula="mean a_c - min a_c",
+        source="Paganini 2020, Fig. 4b",
+        needs=("accuracy",),
+        compute=mean_min,
+    ),
+    "standard_deviation": UnfairnessRow(
+        key="standard_deviation",
+        label="Standard deviation",
+        help="Spread of class accuracy over all classes.",
+        formula="sqrt(mean (a_c - mean a)^2)",
+        source="Good 2022, Appendix F (its square)",
+        needs=("accuracy",),
+        compute=standard_deviation,
+    ),
+    "change_range": UnfairnessRow(
+        key="change_range",
+        label="Max - min of change",
+        help="Gap between the classes that gain most and lose most since dense.",
+        formula="max (a_c - a_c0) - min (a_c - a_c0)",
+        source="Paganini 2020, per-class change",
+        needs=("accuracy", "dense"),
+        compute=change_range,
+    ),
+    "worst_class": UnfairnessRow(
+        key="worst_class",
+        label="Worst class error",
+        help="Error of the class that the model serves worst.",
+        formula="1 - min a_c",
+        source="Rawls' maximin",
+        needs=("accuracy",),
+        compute=worst_class,
+    ),
+    "intensification": UnfairnessRow(
+        key="intensification",
+        label="Intensification",
+        help="By how much pruning stretches the gaps that were there: 1 is dense, below 1 evens out.",
+        formula="sum b_c0 b_c / sum b_c0^2, b_c = (a_c - a) / a",
+        source="Good 2022, Section 5",
+        needs=("accuracy", "dense", "n"),
+        compute=intensification,
+    ),
+    "excessive_loss_gap": UnfairnessRow(
+        key="excessive_loss_gap",
+        label="Excessive loss gap",
+        help="Gap between the classes whose loss rises most and least since dense.",
+        formula="max R_c - min R_c, R_c = J_c - J_c0",
+        source="Tran 2022, fairness violation",
+        needs=("loss", "dense_loss"),
+        compute=excessive_loss_gap,
+    ),
+}
+
+
+def unfairness_table(classes: pd.DataFrame, measures: Sequence[str] | None = None) -> pd.DataFrame:
+    """One row per run and level: run, identity, seed, level, sparsity, n_classes, has_dense, one column per measure.
+
+    `n_classes` counts the classes with test examples. A measure that needs the dense level is NaN if the run has none.
+    """
+    models = line_up(classes)
+    rows = [UNFAIRNESS[key] for key in (UNFAIRNESS if measures is None else measures)]
+    values = {row.key: np.full(len(models.first), np.nan) for row in rows}
+    n_classes = np.zeros(len(models.first), int)
+    for block in models.blocks():
+        n_classes[block.models] = _count(block.sizes())
+        inputs = {name: INPUTS[name](block) for name in {name for row in rows for name in row.needs}}
+        for row in rows:
+            values[row.key][block.models] = row.compute(*(inputs[name] for name in row.needs))
+    table = classes.iloc[models.first][["run", *MODEL, "seed", "level", "sparsity"]].reset_index(drop=True)
+    return table.assign(n_classes=n_classes, has_dense=models.dense >= 0, **values)
+
+
+def unfairness_reason(model: pd.Series, measure: str) -> str:
+    """Why a row of `unfairness_table` has NaN for the measure; empty text where it does not."""
+    needs = UNFAIRNESS[measure].needs
+    if not np.isnan(model[measure]):
+        return ""
+    if {"dense", "dense_loss"} & set(needs) and not model["has_dense"]:
+        return NO_DENSE
+    if model["n_classes"] < 2:
+        return TOO_FEW_CLASSES
+    return NO_LOSS if "loss" in needs else NO_SLOPE
+
+
+def _count(values: Floats) -> NDArray[np.intp]:
+    return (~np.isnan(values)).sum(axis=1)
+
+
+def _mean(values: Floats) -> Floats:
+    count = _count(values)
+    return np.nansum(values, axis=1) / np.where(count > 0, count, np.nan)
+
+
+def _range(values: Floats) -> Floats:
+    spread = np.fmax.reduce(values, axis=1) - np.fmin.reduce(values, axis=1)
+    return np.where(_count(values) > 1, spread, np.nan)

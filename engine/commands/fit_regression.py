@@ -1,0 +1,88 @@
+"""`regression`: which classes does pruning hurt, controlling for the rest."""
+
+from argparse import Namespace, _SubParsersAction
+from pathlib import Path
+
+import pandas as pd
+
+from engine.run_spec import PruneScopeError
+from engine.store.files import write_file
+from engine.store.study import Study, examples_name
+
+
+def add(commands: _SubParsersAction) -> None:
+    """Add `regression`."""
+    parser = commands.add_parser("regression", help="class accuracy on sparsity, start, imbalance, entropy and setup")
+    parser.add_argument("--study", required=True, help="folder of the study")
+    parser.add_argument("--terms", default="paper", help="paper, plain (no cross terms), or terms with commas between")
+    parser.add_argument("--formula", help="a formula of statsmodels instead; it may run any code, so write it yourself")
+    parser.add_argument("--link", default="linear", choices=("linear", "logit"), help="logit: fractional logit GLM")
+    parser.add_argument("--errors", default="hac", choices=("hac", "hc3", "run", "class"), help="of the printed table")
+    parser.add_argument("--only", action="append", default=[], metavar="COLUMN=VALUE", help="such as dataset=qmnist")
+    parser.add_argument("--without", action="append", default=[], help="a technique or treatment to leave out")
+    parser.add_argument("--with-dense", action="store_true", help="level 0 too, where nothing is pruned yet")
+    parser.add_argument("--csv", help="file for the coefficients with errors of every kind")
+    parser.set_defaults(act=print_regression)
+
+
+def print_regression(options: Namespace) -> None:
+    """Print statsmodels' table, what was left out, cautions, effects and the paper's two tests."""
+    from engine.analysis.regression.fit import formula_regression, regression
+    from engine.analysis.regression.fits import ERRORS
+    from engine.analysis.regression.population import population
+    from engine.analysis.regression.terms import PAPER, PLAIN
+
+    study = Study(options.study)
+    rows = _chosen(study.classes(), options.only)
+    rows = rows[~(rows["technique"].isin(options.without) | rows["treatment"].isin(options.without))]
+    people = population(
+        rows, lambda run: study.class_facts(examples_name(study.record(run).spec)), with_dense=options.with_dense
+    )
+    if options.formula:
+        found = formula_regression(people, options.formula, options.link, options.errors)
+    else:
+        keys = {"paper": PAPER, "plain": PLAIN}.get(options.terms) or tuple(
+            term.strip() for term in options.terms.split(",")
+        )
+        found = regression(people, keys, options.link, options.errors)
+    print(found.summary)
+    print(f"\n{found.formula}\n")
+    for out in found.left_out:
+        print(f"Left out: {f'{out.n_rows:,} rows' if out.n_rows else out.what}: {out.reason}.")
+    for caution in found.cautions:
+        print(f"Caution: {caution}")
+    for kind, reason in found.no_errors.items():
+        print(f"No errors {ERRORS[kind].in_words}: {reason}.")
+    _print_effects(found.effects[found.effects["errors"] == options.errors])
+    for test in found.tests:
+        if not test.reason:
+            sign = ">" if test.direction > 0 else "<"
+            print(
+                f"{test.key} {sign} 0: {test.estimate:+.4f} ({test.se:.4f}), one-sided p = {test.p:.3g}; "
+                f"the paper {test.published:+.4f} ({test.published_se:.3f})"
+            )
+    if options.csv:
+        write_file(Path(options.csv), found.coefficients.to_csv(index=False).encode())
+        print(f"Coefficients with errors of every kind: {options.csv}")
+
+
+def _print_effects(effects: pd.DataFrame) -> None:
+    if len(effects):
+        print("\nMean change of class accuracy, all else equal, with its 95 % interval:")
+    for row in effects.to_dict("records"):
+        begin, end = (value if isinstance(value, str) else f"{value:.4g}" for value in (row["begin"], row["end"]))
+        what = f"{row['key']} +{end}" if begin == "0" else f"{row['key']} {begin} -> {end}"
+        print(f"  {what:60} {100 * row['estimate']:+8.2f} pt  ({100 * row['low']:+.2f} to {100 * row['high']:+.2f})")
+
+
+def _chosen(classes: pd.DataFrame, only: list[str]) -> pd.DataFrame:
+    """The rows that every COLUMN=VALUE allows."""
+    for words in only:
+        column, _, value = words.partition("=")
+        if column not in classes:
+            raise PruneScopeError(f"There is no column {column!r}; there are {', '.join(map(str, classes.columns))}.")
+        there = classes[column].astype(str)
+        if value not in set(there.unique()):
+            raise PruneScopeError(f"No row has {column} {value!r}; there are {', '.join(sorted(there.unique()))}.")
+        classes = classes[(there == value).to_numpy()].reset_index(drop=True)
+    return classes

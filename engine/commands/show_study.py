@@ -1,0 +1,35 @@
+"""`show`: what a study holds, run by run."""
+
+from argparse import Namespace, _SubParsersAction
+
+import pandas as pd
+from rich.table import Table
+
+from engine.commands.progress import wide_console
+from engine.store import catalog
+from engine.store.study import Study
+
+
+def add(commands: _SubParsersAction) -> None:
+    """Add `show`."""
+    parser = commands.add_parser("show", help="what a study holds")
+    parser.add_argument("--study", required=True)
+    parser.set_defaults(act=show_study)
+
+
+def show_study(options: Namespace) -> None:
+    """Print one line per run: what it is, and its accuracy dense and at its last level."""
+    found, console = catalog.refresh(Study(options.study), "levels"), wide_console()
+    levels = pd.concat([found.levels, found.control_levels], ignore_index=True)
+    if levels.empty:
+        console.print(f"No finished run in {options.study}; `python -m engine run --help` says how to make one.")
+        return
+    identity = ["dataset", "split", "network", "technique", "treatment", "seed", "protocol"]
+    heads = [*identity, "levels", "dense accuracy", "last sparsity", "last accuracy"]
+    table = Table("run", *heads, box=None, header_style="bold")
+    for run, rows in levels.groupby("run", observed=True, sort=False):
+        first, last = rows.iloc[0], rows.iloc[-1]
+        facts = [str(last["level"]), f"{first['accuracy']:.1%}", f"{last['sparsity']:.2%}", f"{last['accuracy']:.1%}"]
+        table.add_row(str(run), *(str(first[name]) for name in identity), *facts)
+    console.print(table)
+    console.print(f"{levels['run'].nunique()} runs, {len(levels)} models.")

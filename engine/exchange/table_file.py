@@ -1,0 +1,230 @@
+"""What lies in a user's file: its columns and, batch by batch, its rows. CSV and Parquet only; all else is refused."""
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from engine.exchange.limits import LIMITS
+from engine.exchange.refusal import refused, shown
+from engine.run_spec import PruneScopeError
+
+MAGIC = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook",
+    b"PK\x05\x06": "an empty zip archive",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"\x1f\x8b": "compressed by gzip",
+    b"BZh": "compressed by bzip2",
+    b"\xfd7zXZ": "compressed by xz",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a RAR archive",
+    b"ARROW1": "an Arrow file",
+    b"\xff\xff\xff\xff": "an Arrow stream",
+    b"\x93NUMPY": "a numpy array",
+    b"\x89HDF": "an HDF5 file",
+    b"\x89PNG": "an image",
+    b"\xff\xd8\xff": "an image",
+    b"%PDF": "a PDF",
+    b"SQLite format": "an SQLite database",
+    b"RDX": "R's own format",
+    b"\x7fELF": "a program",
+    b"ORC": "an ORC file",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+    b"<": "HTML or XML",
+    b"{": "JSON",
+    b"[": "JSON",
+}
+PICKLES = tuple(bytes([128, version]) for version in range(1, 6))
+DELIMITERS = ",;\t"
+BATCH = 65_536
+
+
+@dataclass(frozen=True)
+class Table:
+    """A user's table before it is understood: its kind, its columns, and how numbers are written in it."""
+
+    path: Path
+    kind: str
+    names: tuple[str, ...]
+    delimiter: str = ","
+    decimal: str = "."
+    n_lead: int = 0
+    """Cells before the first named one in each row: R writes its row names under no header."""
+
+    def batches(self, columns: list[str] | None = None) -> Iterator[tuple[int, dict[str, pa.Array]]]:
+        """Number of the first row, and the columns asked for, a few thousand rows at a time."""
+        read = _csv_batches if self.kind == "csv" else _parquet_batches
+        first = 1
+        for batch in read(self, list(self.names) if columns is None else columns):
+            if first + batch.num_rows - 1 > LIMITS.rows:
+                raise PruneScopeError(f"The file has more than {LIMITS.rows:,} rows; that is the most that is read.")
+            if batch.num_rows:
+                yield first, dict(zip(batch.schema.names, batch.columns, strict=True))
+            first += batch.num_rows
+        if first == 1:
+            raise PruneScopeError("The file has a header but no rows.")
+
+
+def open_table(path: Path) -> Table:
+    """The table in a file, by what it holds, whatever it is called."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(16)
+            file.seek(0, io.SEEK_END)
+            file.seek(max(0, file.tell() - 4))
+            tail = file.read(4)
+    except OSError as error:
+        raise PruneScopeError(f"The file cannot be read: {error.strerror}.") from error
+    if not head.strip():
+        raise PruneScopeError("The file is empty.")
+    if head.startswith(b"PAR1"):
+        if tail != b"PAR1":
+            raise PruneScopeError("The Parquet file is cut off: its end is missing.")
+        return _open_parquet(path)
+    if head.startswith(PICKLES):
+        raise PruneScopeError("The file is a pickle, which may run programs; bring CSV or Parquet.")
+    for magic, kind in MAGIC.items():
+        if head.lstrip(b"\xef\xbb\xbf").startswith(magic):
+            raise PruneScopeError(f"The file is {kind}, whatever its name says; bring CSV in UTF-8 or Parquet.")
+    return _open_csv(path)
+
+
+def _checked(names: list[str]) -> tuple[str, ...]:
+    if len(names) > LIMITS.columns:
+        raise PruneScopeError(f"The file has {len(names):,} columns; allowed are {LIMITS.columns:,}.")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise refused(name, None, "the name stands twice in the header.")
+        if len(name) > LIMITS.letters or not name.isprintable():
+            raise refused(name, None, f"the name is longer than {LIMITS.letters} letters or cannot be printed.")
+        seen.add(name)
+    return tuple(names)
+
+
+# -- Parquet ----------------------------------------------------------------------------------------------------
+
+
+def _parquet(path: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(
+            path,
+            thrift_string_size_limit=50_000_000,
+            thrift_container_size_limit=5_000_000,
+            page_checksum_verification=True,
+        )
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise PruneScopeError(f"The Parquet file is damaged: {_first_line(error)}.") from error
+
+
+def _open_parquet(path: Path) -> Table:
+    with _parquet(path) as file:
+        if file.metadata.num_rows > LIMITS.rows:
+            raise PruneScopeError(f"The file says it has {file.metadata.num_rows:,} rows; allowed are {LIMITS.rows:,}.")
+        if file.metadata.num_columns > LIMITS.columns:
+            raise PruneScopeError(
+                f"The file has {file.metadata.num_columns:,} columns; allowed are {LIMITS.columns:,}."
+            )
+        for column in file.schema_arrow:
+            if pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
+                raise refused(column.name, None, f"it holds {column.type}, not one value a row.")
+        names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+        return Table(path, "parquet", _checked(names))
+
+
+def _parquet_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    with _parquet(table.path) as file:
+        try:
+            yield from file.iter_batches(BATCH, columns=columns, use_threads=False)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            if isinstance(error, MemoryError):
+                raise
+            raise PruneScopeError(f"The Parquet file is damaged: {_first_line(error)}.") from error
+
+
+# -- CSV --------------------------------------------------------------------------------------------------------
+
+
+def _open_csv(path: Path) -> Table:
+    with open(path, "rb") as file:
+        raw = file.readline(LIMITS.row_bytes)
+        second = file.readline(LIMITS.row_bytes)
+    if len(raw) >= LIMITS.row_bytes:
+        raise PruneScopeError(f"The header is longer than {LIMITS.row_bytes:,} bytes, more than any table needs.")
+    _check_encoding(path)
+    text = raw.decode("utf-8-sig")
+    delimiter = max(DELIMITERS, key=text.count)
+    names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
+    if len(names) < 2:
+        raise PruneScopeError(f"The header is {shown(text.strip())}; it should name columns, set apart by commas.")
+    n_cells = len(next(csv.reader([second.decode("utf-8", "replace")], delimiter=delimiter), []))
+    n_lead = 1 if n_cells == len(names) + 1 else 0
+    decimal = "," if delimiter == ";" else "."
+    return Table(path, "csv", _checked(names), delimiter, decimal, n_lead)
+
+
+def _check_encoding(path: Path) -> None:
+    """Refuse what is not UTF-8, with the row where it first is not."""
+    decoder, row = codecs.getincrementaldecoder("utf-8")(), 0
+    with open(path, "rb") as file:
+        while part := file.read(1 << 22):
+            if b"\0" in part:
+                where = row + part[: part.index(b"\0")].count(b"\n")
+                raise PruneScopeError(f"Row {where:,} holds a zero byte: this is no CSV in UTF-8.")
+            try:
+                decoder.decode(part)
+            except UnicodeDecodeError as error:
+                where = row + part[: error.start].count(b"\n")
+                raise PruneScopeError(
+                    f"Row {where:,} is not UTF-8 (byte {error.object[error.start]:#04x}); save the file as CSV UTF-8."
+                ) from None
+            row += part.count(b"\n")
+    try:
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        raise PruneScopeError(f"Row {row:,} is cut off in the middle of a letter.") from None
+
+
+def _csv_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    wrong: list[tuple[int, int, int]] = []
+
+    def on_wrong(row: pacsv.InvalidRow) -> str:
+        wrong.append((row.number or 0, row.expected_columns, row.actual_columns))
+        return "error"
+
+    names = [*(f"__lead{number}" for number in range(table.n_lead)), *table.names]
+    try:
+        with pacsv.open_csv(
+            table.path,
+            pacsv.ReadOptions(use_threads=False, block_size=LIMITS.row_bytes, column_names=names, skip_rows=1),
+            pacsv.ParseOptions(delimiter=table.delimiter, invalid_row_handler=on_wrong),
+            pacsv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), include_columns=columns, strings_can_be_null=False
+            ),
+        ) as reader:
+            yield from reader
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if wrong:
+            row, expected, there = wrong[0]
+            raise PruneScopeError(
+                f"Row {max(row - 1, 1):,} has {there} cells; the header names {expected} columns."
+            ) from error
+        if "Empty CSV" in str(error):
+            raise PruneScopeError("The file has a header but no rows.") from error
+        if "straddling" in str(error):
+            raise PruneScopeError(
+                f"A row is longer than {LIMITS.row_bytes:,} bytes, or a quote is not closed."
+            ) from error
+        raise PruneScopeError(f"The CSV cannot be read: {_first_line(error)}.") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return shown(str(error).splitlines()[0] if str(error) else type(error).__name__, 160)

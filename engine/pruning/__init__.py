@@ -1,0 +1,1 @@
+"""Pruning: how weights are scored, which of them are cut, and when."""

@@ -1,0 +1,102 @@
+"""How much is cut and when: one row per schedule, and its levels."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.run_spec import CONTROL, ONLY_QUANTIZED, PruneScopeError, RunSpec
+
+
+@dataclass(frozen=True)
+class Step:
+    """One level after the dense one: the share of what remains that is cut, and the sparsity that this asks for."""
+
+    level: int
+    share: float
+    sparsity: float
+
+
+@dataclass(frozen=True)
+class ScheduleRow:
+    """One schedule; `starts` says whether each level goes on from the one before or from the dense network."""
+
+    key: str
+    label: str
+    help: str
+    starts: Literal["before", "dense"]
+    steps: Callable[[RunSpec], list[Step]]
+    settings: tuple[str, ...]
+
+
+def _iterative(spec: RunSpec) -> list[Step]:
+    return [Step(level, spec.share, 1 - (1 - spec.share) ** level) for level in range(1, spec.levels + 1)]
+
+
+def _listed(spec: RunSpec) -> list[Step]:
+    return [Step(level, sparsity, sparsity) for level, sparsity in enumerate(spec.sparsities, 1)]
+
+
+SCHEDULES: dict[str, ScheduleRow] = {
+    row.key: row
+    for row in (
+        ScheduleRow(
+            "iterative",
+            "Level by level",
+            "Cuts the same share of what remains at every level, and trains after each.",
+            "before",
+            _iterative,
+            ("share", "levels"),
+        ),
+        ScheduleRow(
+            "oneshot",
+            "At once",
+            "Cuts the dense network at once to each listed sparsity, then trains.",
+            "dense",
+            _listed,
+            ("sparsities",),
+        ),
+        ScheduleRow(
+            "gradual",
+            "While training",
+            "Cuts little by little while training, fast at first (Zhu and Gupta's cubic schedule).",
+            "dense",
+            _listed,
+            ("sparsities", "begin_step", "end_step", "every_steps"),
+        ),
+    )
+}
+
+TREATMENTS: dict[str, str] = {
+    "rewind": "Weights that remain go back to their values at initialisation before training.",
+    "finetune": "Training goes on from the weights that remain.",
+}
+
+
+def steps(spec: RunSpec) -> list[Step]:
+    """The levels of a run after the dense one."""
+    if spec.technique in ONLY_QUANTIZED:
+        return [Step(1, 0.0, 0.0)]
+    found = SCHEDULES[spec.schedule].steps(spec)
+    return [Step(step.level, 0.0, 0.0) for step in found] if spec.technique == CONTROL else found
+
+
+def gradual_sparsity(spec: RunSpec, final: float, step: int) -> float | None:
+    """Sparsity that the gradual schedule asks for after this many training steps; None where nothing is cut then.
+
+    s = final (1 - (1 - (step - begin) / (end - begin))^3), Zhu and Gupta 2017; the end itself always cuts.
+    """
+    if not spec.begin_step <= step <= spec.end_step:
+        return None
+    if (step - spec.begin_step) % spec.every_steps and step != spec.end_step:
+        return None
+    done = (step - spec.begin_step) / (spec.end_step - spec.begin_step)
+    return final * (1 - (1 - done) ** 3)
+
+
+def check_gradual(spec: RunSpec, n_steps: int) -> None:
+    """Refuse a gradual schedule that training ends before."""
+    if spec.schedule == "gradual" and spec.n_epochs_after and n_steps <= spec.end_step:
+        raise PruneScopeError(
+            f"The gradual schedule ends at step {spec.end_step}, but {spec.epochs} epochs are only {n_steps} steps; "
+            "train longer or lower end_step."
+        )

@@ -1,0 +1,247 @@
+"""Which weights go first, and in how many bits they stay: one row per technique.
+
+A score says how much a weight (or an input channel) matters; `masks` counts and cuts the lowest. `quantizes` names the
+way of `quantization` in which each level is tested. Names torch for types only, so that a menu can read the table
+without loading it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from engine.run_spec import CONTROL
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What a score may look at: the weights still in place, and what belongs to them.
+
+    `weights` is one-dimensional for techniques that cut single weights; for those that cut channels it is the layer's
+    tensor without the channels that are gone. `gradients` has the same shape and is there where the row asks for it.
+    """
+
+    weights: Tensor
+    gradients: Tensor | None
+    decay: float
+    generator: Generator
+
+
+Score = Callable[[Scored], "Tensor"]
+
+
+@dataclass(frozen=True)
+class TechniqueRow:
+    """One technique: how it is called, what it cuts, where it compares, and its score (lowest goes first)."""
+
+    key: str
+    label: str
+    help: str
+    cuts: Literal["weights", "channels", "nothing"]
+    compares: Literal["layer", "network"]
+    score: Score
+    colour: str
+    needs_gradient: bool = False
+    needs_decay: bool = False
+    quantizes: str = ""
+
+
+def magnitude(scored: Scored) -> Tensor:
+    """|w|."""
+    return scored.weights.abs()
+
+
+def uniform(scored: Scored) -> Tensor:
+    """Uniform numbers, one per weight; drawn on the CPU so that every device cuts the same."""
+    drawn = scored.weights.new_empty(scored.weights.shape, device="cpu").uniform_(generator=scored.generator)
+    return -drawn.to(scored.weights.device)
+
+
+def channel_uniform(scored: Scored) -> Tensor:
+    """Uniform numbers, one per input channel."""
+    n_channels = scored.weights.shape[1]
+    drawn = scored.weights.new_empty(n_channels, device="cpu").uniform_(generator=scored.generator)
+    return drawn.to(scored.weights.device)
+
+
+def channel_norm(order: float) -> Score:
+    """The norm of each input channel, over all other axes of the layer."""
+
+    def score(scored: Scored) -> Tensor:
+        others = [axis for axis in range(scored.weights.dim()) if axis != 1]
+        return scored.weights.norm(p=order, dim=others)
+
+    return score
+
+
+def decayed_gradient(scored: Scored) -> Tensor:
+    """|w (g + e w)|, with e the weight decay (Good 2022)."""
+    assert scored.gradients is not None
+    return (scored.weights * (scored.gradients + scored.decay * scored.weights)).abs()
+
+
+def undecayed_gradient(scored: Scored) -> Tensor:
+    """|w g|, the data loss alone (Good 2022)."""
+    assert scored.gradients is not None
+    return (scored.weights * scored.gradients).abs()
+
+
+_PRUNING: dict[str, TechniqueRow] = {
+    row.key: row
+    for row in (
+        TechniqueRow(
+            "global_unstructured",
+            "Global magnitude",
+            "Cuts the smallest weights of the whole network.",
+            "weights",
+            "network",
+            magnitude,
+            "#0072B2",
+        ),
+        TechniqueRow(
+            "l1_unstructured",
+            "Layer magnitude",
+            "Cuts the smallest weights of each layer.",
+            "weights",
+            "layer",
+            magnitude,
+            "#56B4E9",
+        ),
+        TechniqueRow(
+            "random_unstructured",
+            "Layer random",
+            "Cuts weights of each layer at random: a baseline.",
+            "weights",
+            "layer",
+            uniform,
+            "#999999",
+        ),
+        TechniqueRow(
+            "l1_structured",
+            "Channels by L1",
+            "Cuts the input channels of each layer with the smallest sum of absolute weights.",
+            "channels",
+            "layer",
+            channel_norm(1),
+            "#D55E00",
+        ),
+        TechniqueRow(
+            "l2_structured",
+            "Channels by L2",
+            "Cuts the input channels of each layer with the smallest Euclidean norm.",
+            "channels",
+            "layer",
+            channel_norm(2),
+            "#E69F00",
+        ),
+        TechniqueRow(
+            "linf_structured",
+            "Channels by L∞",
+            "Cuts the input channels of each layer whose largest weight is smallest.",
+            "channels",
+            "layer",
+            channel_norm(float("inf")),
+            "#CC79A7",
+        ),
+        TechniqueRow(
+            "random_structured",
+            "Random channels",
+            "Cuts input channels of each layer at random: a baseline.",
+            "channels",
+            "layer",
+            channel_uniform,
+            "#8C6D46",
+        ),
+        TechniqueRow(
+            "gradient",
+            "Gradient",
+            "Cuts the weights of the whole network whose product with the decayed gradient is smallest.",
+            "weights",
+            "network",
+            decayed_gradient,
+            "#009E73",
+            needs_gradient=True,
+            needs_decay=True,
+        ),
+        TechniqueRow(
+            "undecayed",
+            "Undecayed gradient",
+            "Like Gradient, but without the weight decay, which only measures a weight's size.",
+            "weights",
+            "network",
+            undecayed_gradient,
+            "#7A3FB5",
+            needs_gradient=True,
+        ),
+        TechniqueRow(
+            "global_random",
+            "Global random",
+            "Cuts weights of the whole network at random: a baseline.",
+            "weights",
+            "network",
+            uniform,
+            "#70788A",
+        ),
+    )
+}
+
+_CONTROL = TechniqueRow(
+    CONTROL,
+    "No pruning",
+    "Cuts nothing, and trains on as long as the others do: a control that tells pruning from longer training.",
+    "nothing",
+    "network",
+    magnitude,
+    "#1B1F24",
+)
+
+_QUANTIZING: tuple[TechniqueRow, ...] = (
+    TechniqueRow(
+        "int8_dynamic",
+        "Int8, dynamic",
+        "Cuts nothing: linear layers compute in eight bits, and each image's activations are scaled by themselves.",
+        "nothing",
+        "network",
+        magnitude,
+        "#4B6A00",
+        quantizes="int8_dynamic",
+    ),
+    TechniqueRow(
+        "int8_static",
+        "Int8, static",
+        "Cuts nothing: all layers compute in eight bits, with scales fixed by 100 training images.",
+        "nothing",
+        "network",
+        magnitude,
+        "#9BAF2E",
+        quantizes="int8_static",
+    ),
+)
+
+
+def _then(row: TechniqueRow, way: TechniqueRow, colour: str) -> TechniqueRow:
+    """The row of a technique whose every level is quantized when it is tested; training stays in full precision."""
+    return replace(
+        row,
+        key=f"{row.key}_{way.key}",
+        label=f"{row.label}, {way.label[0].lower()}{way.label[1:]}",
+        help=f"{row.help} What remains is then quantized: {way.help.split(': ')[1]}",
+        colour=colour,
+        quantizes=way.quantizes,
+    )
+
+
+TECHNIQUES: dict[str, TechniqueRow] = _PRUNING | {
+    row.key: row
+    for row in (
+        _CONTROL,
+        *_QUANTIZING,
+        _then(_PRUNING["global_unstructured"], _QUANTIZING[0], "#003F66"),
+        _then(_PRUNING["global_unstructured"], _QUANTIZING[1], "#3D7FB0"),
+        _then(_PRUNING["l1_structured"], _QUANTIZING[1], "#8F3F00"),
+    )
+}

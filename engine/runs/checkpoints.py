@@ -1,0 +1,72 @@
+"""A network and what it said, as safetensors: how an unfinished run and a dense network that runs share are kept.
+
+Each file bears its own checksum, so that a damaged one is made again and never computed with.
+"""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor
+
+from engine.store.files import BLANK, sealed, whole_tensors, write_file
+from engine.store.run_tables import Outcome
+
+_ARRAYS = ("prediction", "probability", "margin", "loss")
+_SEAL = {"sha256": BLANK.decode()}
+
+State = dict[str, Tensor]
+
+
+def save_states(path: Path, states: dict[str, State]) -> bytes:
+    """Keep named sets of tensors in one file; returns the bytes."""
+    tensors = {
+        f"{kind}/{name}": tensor.detach().cpu().contiguous()
+        for kind, state in states.items()
+        for name, tensor in state.items()
+    }
+    content = sealed(save_tensors(tensors, _SEAL))
+    write_file(path, content)
+    return content
+
+
+def load_states(path: Path, device: torch.device) -> dict[str, State] | None:
+    """The sets of tensors that were kept; None where the file is absent or damaged, so that they are made again."""
+    try:
+        tensors = load_tensors(whole_tensors(path))
+    except (OSError, SafetensorError, ValueError):
+        return None
+    states: dict[str, State] = {}
+    for name, tensor in tensors.items():
+        kind, _, rest = name.partition("/")
+        states.setdefault(kind, {})[rest] = tensor.to(device)
+    return states
+
+
+def save_outcome(path: Path, outcome: Outcome, seconds: float) -> None:
+    """Keep what a level came to, and how long it took."""
+    values = {f.name: getattr(outcome, f.name) for f in fields(Outcome) if f.name not in _ARRAYS}
+    facts: dict[str, Any] = {name: value for name, value in values.items() if value != ()}
+    facts["seconds"] = seconds
+    arrays = {name: np.ascontiguousarray(getattr(outcome, name)) for name in _ARRAYS}
+    said = {**arrays, "facts": np.frombuffer(json.dumps(facts).encode(), np.uint8)}
+    write_file(path, sealed(save_arrays(said, _SEAL)))
+
+
+def load_outcome(path: Path) -> tuple[Outcome, float] | None:
+    """What a level came to and its seconds; None where the file is absent or damaged."""
+    try:
+        arrays: dict[str, Any] = load_arrays(path.read_bytes())
+        facts = json.loads(arrays.pop("facts").tobytes())
+        seconds = facts.pop("seconds")
+        return Outcome(**facts, **arrays), seconds
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,80 @@
+"""How one level is taught and tested: its lesson, the groups that mitigation looks at, what the network then says."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy
+import torch
+from torch import nn
+
+from engine.fairness.lagrangian import Dual, Members
+from engine.pruning.masks import Masks, count_all, count_kept
+from engine.pruning.schedules import Step
+from engine.run_spec import Progress, PruneScopeError, RunSpec, Watcher
+from engine.runs.workspace import Laboratory
+from engine.specs.mitigation import CONSTRAINTS
+from engine.store.run_tables import Outcome
+from engine.training.loop import Lesson, Split, evaluate_network
+from engine.training.seeding import generator
+
+
+def lesson_of(
+    spec: RunSpec,
+    level: int,
+    epochs: int,
+    watch: Watcher,
+    on_step: Callable[[int], Masks | None] = lambda done: None,
+    objective: Dual | None = None,
+) -> Lesson:
+    """The training of one level, told to `watch` epoch by epoch."""
+
+    def on_epoch(epoch: int) -> None:
+        watch(Progress(spec.key, level, spec.n_levels, epoch, epochs))
+
+    return Lesson(spec, epochs, generator(spec.seed, level, "order"), on_epoch, on_step, objective)
+
+
+def grouped_split(spec: RunSpec, lab: Laboratory) -> Split:
+    """The training split with the groups between which gaps are mitigated."""
+    return replace(lab.training, groups=torch.from_numpy(lab.grouping(spec.mitigated_group).training).to(lab.device))
+
+
+def members_of(spec: RunSpec, lab: Laboratory, dense: nn.Module | None = None) -> Members:
+    """The groups between which gaps are mitigated; the dense network is asked where the constraint looks back at it."""
+    groups = lab.grouping(spec.mitigated_group)
+    n = numpy.array([(groups.training == code).sum() for code in range(len(groups.names))])
+    chances = None
+    if dense is not None and CONSTRAINTS[spec.constraint].is_one_sided:
+        chance = evaluate_network(dense, lab.training).probability
+        means = [chance[groups.training == code].mean() if n[code] else numpy.nan for code in range(len(n))]
+        chances = torch.tensor([*means, chance.mean()], dtype=torch.float32, device=lab.device)
+    shares = torch.tensor(n / len(groups.training), dtype=torch.float32, device=lab.device)
+    return Members(groups.name, groups.names, shares, chances)
+
+
+def outcome_of(network: nn.Module, lab: Laboratory, step: Step, masks: Masks) -> Outcome:
+    """What the network says of the test split, and how well it does on the validation split."""
+    said = evaluate_network(network, lab.test)
+    if not numpy.isfinite(said.loss).all():
+        raise PruneScopeError(
+            f"Training diverged at level {step.level}: the loss is not finite. Lower the learning rate."
+        )
+    validation = evaluate_network(network, lab.validation)
+    right = validation.prediction == lab.validation.labels.cpu().numpy()
+    return Outcome(
+        step.level,
+        step.sparsity,
+        count_all(masks),
+        count_kept(masks),
+        float(right.mean()),
+        said.prediction,
+        said.probability,
+        said.margin,
+        said.loss,
+    )
+
+
+def computed(lab: Laboratory) -> float:
+    """Seconds of computing so far: the processor's own where it does the work; pauses and neighbours are out."""
+    return time.process_time() if lab.device.type == "cpu" else time.monotonic()

@@ -1,0 +1,74 @@
+"""What a run works with: its data set on the device, split by its seed, and networks made for it."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from engine.datasets.dataset_table import Dataset, Request, load_dataset
+from engine.datasets.groups import Grouping, grouping
+from engine.networks.network_table import NETWORKS, input_size
+from engine.run_spec import PruneScopeError, RunSpec
+from engine.training.loop import Split, make_split, pick_device
+from engine.training.seeding import generator, seed_of
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """A data set on a device, with the training split parted into training and validation by the run's seed.
+
+    `rows` says where the examples of `training` stand in the data set's training side.
+    """
+
+    dataset: Dataset
+    training: Split
+    validation: Split
+    test: Split
+    device: torch.device
+    rows: np.ndarray
+
+    def new_network(self, spec: RunSpec) -> nn.Module:
+        """The network of the spec, with the weights that its seed gives it."""
+        row = NETWORKS[spec.network]
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed_of(spec.seed, 0, "initialise"))
+            network = row.build(self.dataset.train.images.shape[1], self.test.size, len(self.dataset.classes))
+        return network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def grouping(self, name: str) -> Grouping:
+        """The grouping of this name: `class`, or a group column of the data set."""
+        return grouping(self.dataset, name, self.rows)
+
+    def n_steps(self, spec: RunSpec, epochs: int) -> int:
+        """Number of training steps in so many epochs."""
+        return epochs * -(-len(self.training) // spec.batch_size)
+
+
+def open_laboratory(spec: RunSpec, root: Path, device: str = "auto") -> Laboratory:
+    """The laboratory of a spec; the data set of the last one is still there if it is the same."""
+    where = pick_device(device)
+    request = Request(spec.split, spec.target, spec.groups, spec.image_size)
+    dataset, train, test = _on_device(spec.dataset, request, spec.network, root, where)
+    order = torch.randperm(len(train), generator=generator(spec.seed, 0, "validation"))
+    n_validation = round(spec.validation * len(train))
+    if not 0 < n_validation < len(train):
+        raise PruneScopeError(
+            f"A validation share of {spec.validation} of {len(train)} training images leaves one side empty."
+        )
+    held_out, kept = order[:n_validation], order[n_validation:]
+    return Laboratory(dataset, train.part(kept), train.part(held_out), test, where, kept.numpy())
+
+
+@lru_cache(maxsize=1)
+def _on_device(
+    key: str, request: Request, network: str, root: Path, device: torch.device
+) -> tuple[Dataset, Split, Split]:
+    dataset = load_dataset(key, root, request)
+    height, width = dataset.train.images.shape[-2:]
+    size = input_size(NETWORKS[network], height, width, request.image_size)
+    like = dataset.train.images
+    train = make_split(dataset.train.images, dataset.train.labels, like, size, device)
+    return dataset, train, make_split(dataset.test.images, dataset.test.labels, like, size, device)

@@ -1,0 +1,1 @@
+"""Settings: whether they make sense, their protocol in words, named sweeps, mitigation."""

@@ -1,0 +1,107 @@
+"""What is done against gaps between groups while training: the arms, what they constrain, and their words.
+
+Names no torch, so that a menu can read the tables without loading it; `dual` holds the machinery.
+"""
+
+from dataclasses import dataclass
+
+from engine.run_spec import MITIGATION_SETTINGS, RunSpec, settings
+
+
+@dataclass(frozen=True)
+class MitigationRow:
+    """One arm: which trainings are mitigated, that of the dense network or those after pruning."""
+
+    key: str
+    label: str
+    help: str
+    dense: bool
+    pruned: bool
+
+
+@dataclass(frozen=True)
+class ConstraintRow:
+    """One constraint; `terms` are the quantities that it compares between each group and all examples.
+
+    Two-sided: every group equals the whole. One-sided: no group exceeds the whole by more than the tolerance; it needs
+    a dense network to compare with, so it makes sense after pruning only.
+    """
+
+    key: str
+    label: str
+    help: str
+    formula: str
+    source: str
+    terms: tuple[str, ...]
+    is_one_sided: bool = False
+
+
+MITIGATIONS: dict[str, MitigationRow] = {
+    row.key: row
+    for row in (
+        MitigationRow("none", "No mitigation", "Plain training, dense and after pruning.", False, False),
+        MitigationRow("before", "Before pruning", "The dense network is trained with the constraint.", True, False),
+        MitigationRow("after", "After pruning", "Training after pruning has the constraint.", False, True),
+        MitigationRow("both", "Before and after", "Both trainings have the constraint.", True, True),
+    )
+}
+
+CONSTRAINTS: dict[str, ConstraintRow] = {
+    row.key: row
+    for row in (
+        ConstraintRow(
+            "loss",
+            "Equal losses",
+            "Every group's loss equals the mean loss.",
+            "J_a = J",
+            "Tran 2022, Eq. 8",
+            ("loss",),
+        ),
+        ConstraintRow(
+            "full",
+            "Equal gradients and curvatures",
+            "Every group's gradient norm and curvature equal those of all; tens of times slower, for small networks.",
+            "|g_a| = |g|, lambda(H_a) = lambda(H)",
+            "Tran 2022, Eq. 7",
+            ("gradient_norm", "curvature"),
+        ),
+        ConstraintRow(
+            "drop",
+            "Bounded drops",
+            "No group loses more accuracy since dense than all examples do plus the tolerance.",
+            "d_a <= d + tolerance, d_a = mean p(true) dense - mean p(true)",
+            "ours",
+            ("drop",),
+            is_one_sided=True,
+        ),
+    )
+}
+
+
+def mitigates(spec: RunSpec, level: int) -> bool:
+    """Whether the training of this level has the constraint."""
+    row = MITIGATIONS[spec.mitigation]
+    return row.pruned if level else row.dense
+
+
+def dual_step(spec: RunSpec, epoch: int) -> float:
+    """Step of the multipliers after this epoch, counted from 1: step / (1 + decay (epoch - 1))."""
+    return spec.dual_step / (1 + spec.dual_decay * (epoch - 1))
+
+
+def mitigation_words(spec: RunSpec) -> str:
+    """The arm, and the settings of mitigation that differ from their defaults: "after", "after, drop, by series".
+
+    Equal for two runs of one protocol exactly when their mitigations are, so that unlike ones are never averaged.
+    """
+    if spec.mitigation == "none":
+        return spec.mitigation
+    other = {name: value for name, value in settings(spec).items() if name in MITIGATION_SETTINGS}
+    words = [spec.mitigation, str(other.pop("constraint", "")), f"by {other.pop('mitigated_group', '')}"]
+    words += [f"{name.replace('_', ' ')} {value}" for name, value in other.items()]
+    return ", ".join(word for word in words if word not in ("", "by "))
+
+
+def arm_of(words: str) -> str:
+    """The arm that `mitigation_words` begin with."""
+    return words.partition(",")[0]

@@ -1,0 +1,197 @@
+"""Named sweeps: a TOML file with a title and grids becomes the specs of its runs, or is refused with the line."""
+
+import itertools
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from engine.datasets.dataset_table import Request, check_request
+from engine.errors import nearest
+from engine.networks.network_table import NETWORKS, input_size
+from engine.pruning.techniques import TECHNIQUES
+from engine.run_spec import PruneScopeError, RunSpec
+from engine.specs.checks import TABLES, checked
+
+FOLDER = Path(__file__).with_name("presets")
+AXES = {
+    "seeds": "seed",
+    "datasets": "dataset",
+    "networks": "network",
+    "schedules": "schedule",
+    "mitigations": "mitigation",
+    "treatments": "treatment",
+    "techniques": "technique",
+}
+"""Lists of a grid, the slowest first, and the setting that each runs over."""
+
+NEEDED = ("datasets", "networks", "techniques", "seeds")
+PROTOCOL = tuple(f.name for f in fields(RunSpec) if f.name not in AXES.values())
+_ANY_SIDE = 1_000_000
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A type of settings: what TOML may say for it, in words and as a test, and what becomes of that."""
+
+    words: str
+    fits: Callable[[Any], bool]
+    read: Callable[[Any], Any]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+_KINDS: Mapping[Any, _Kind] = {
+    int: _Kind("a whole number", lambda value: type(value) is int, int),
+    float: _Kind("a number", _is_number, float),
+    str: _Kind("text", lambda value: isinstance(value, str), str),
+    bool: _Kind("true or false", lambda value: isinstance(value, bool), bool),
+    tuple[float, ...]: _Kind("a list of numbers", _is_list_of(_is_number), lambda value: tuple(map(float, value))),
+    tuple[str, ...]: _Kind("a list of texts", _is_list_of(lambda value: isinstance(value, str)), tuple),
+}
+_KIND_OF = {name: _KINDS[kind] for name, kind in get_type_hints(RunSpec).items() if kind in _KINDS}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A sweep: what it is called, what it is for, and its runs in the order in which they are wanted."""
+
+    name: str
+    title: str
+    description: str
+    specs: tuple[RunSpec, ...]
+
+
+def preset_names() -> list[str]:
+    """Names of the presets that come with the engine."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def load_preset(name: str) -> Preset:
+    """The preset of this name, or of this TOML file."""
+    path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    if not path.exists():
+        if name.endswith(".toml"):
+            raise PruneScopeError(f"There is no file {name}.")
+        raise nearest(name, preset_names(), "preset")
+    try:
+        return read_preset(path.stem, path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise PruneScopeError(f"{path} cannot be read: {error}.") from error
+
+
+def read_preset(name: str, text: str) -> Preset:
+    """The preset in this text; a mistake is said with its line and what is allowed."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PruneScopeError(f"Preset {name} is not valid TOML: {error}.") from error
+    lines = text.splitlines()
+    heads = [number for number, line in enumerate(lines) if re.match(r"\s*\[\[\s*grid\s*]]", line)]
+    top = _Section(name, lines, 0, heads[0] if heads else len(lines))
+    top.check_keys(values, ("title", "description", "grid"))
+    for key, value in (("title", values.get("title")), ("description", values.get("description", ""))):
+        if not isinstance(value, str):
+            raise top.error(f"{key} is {'missing' if value is None else repr(value)}; it should be text.", key)
+    grids = values.get("grid", [])
+    if not isinstance(grids, list) or not grids or not all(isinstance(grid, dict) for grid in grids):
+        raise top.error("there is no [[grid]], so there is nothing to run.", "grid")
+    ends = (
+        zip(heads, [*heads[1:], len(lines)], strict=True)
+        if len(heads) == len(grids)
+        else [(0, len(lines))] * len(grids)
+    )
+    sections = [_Section(name, lines, first, end) for first, end in ends]
+    specs = {spec.key: spec for section, grid in zip(sections, grids, strict=True) for spec in section.specs(grid)}
+    return Preset(name, values["title"], values.get("description", ""), tuple(specs.values()))
+
+
+@dataclass(frozen=True)
+class _Section:
+    """The lines of a preset that one grid stands in."""
+
+    name: str
+    lines: list[str]
+    first: int
+    end: int
+
+    def specs(self, grid: Mapping[str, Any]) -> Iterator[RunSpec]:
+        """The specs of the grid, the last axis the fastest."""
+        self.check_keys(grid, (*AXES, "protocol"))
+        protocol = grid.get("protocol", {})
+        if not isinstance(protocol, dict):
+            raise self.error(f"protocol is {protocol!r}; it should be a table of settings.", "protocol")
+        self.check_keys(protocol, PROTOCOL)
+        fixed = {key: self._read(key, key, value) for key, value in protocol.items()}
+        axes = {AXES[axis]: self._axis(axis, grid.get(axis)) for axis in AXES if axis in grid or axis in NEEDED}
+        for values in itertools.product(*axes.values()):
+            point = dict(zip(axes, values, strict=True))
+            try:
+                spec = checked(RunSpec(**point, **fixed))
+                _check_fit(spec)
+            except PruneScopeError as error:
+                raise self._blamed(str(error), point, fixed) from error
+            yield spec
+
+    def check_keys(self, values: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+        """Refuse a key that does not exist."""
+        for key in values:
+            if key not in allowed:
+                raise self.error(str(nearest(key, allowed, "key")), key)
+
+    def error(self, message: str, key: str = "", value: object = None) -> PruneScopeError:
+        """The error with the line where this value of this key stands, as well as that can be told."""
+        at = next((n for n in range(self.first, self.end) if key and _names(self.lines[n], key)), self.first)
+        written = repr(value).replace("'", "[\"']") if isinstance(value, str) else re.escape(str(value))
+        sought = re.compile(rf"(?<![\w.-]){written}(?![\w.-])") if value is not None else None
+        at = next((n for n in range(at, self.end) if sought and sought.search(self.lines[n])), at)
+        return PruneScopeError(f"Preset {self.name}, line {at + 1}: {message}")
+
+    def _axis(self, axis: str, values: Any) -> list[Any]:
+        setting = AXES[axis]
+        allowed = f"; allowed: {', '.join(TABLES[setting])}" if setting in TABLES else ""
+        if not isinstance(values, list) or not values:
+            seen = "missing" if values is None else repr(values)
+            raise self.error(f"{axis} is {seen}; it should be a list with a value or more{allowed}.", axis)
+        for value in values:
+            self._read(axis, setting, value)
+            if setting in TABLES and value not in TABLES[setting]:
+                raise self.error(str(nearest(value, TABLES[setting], setting)), axis, value)
+        return values
+
+    def _read(self, key: str, setting: str, value: Any) -> Any:
+        kind = _KIND_OF[setting]
+        if not kind.fits(value):
+            whose = f"{key} is" if key == setting else f"{key} has"
+            raise self.error(f"{whose} {value!r}; it should be {kind.words}.", key, value)
+        return kind.read(value)
+
+    def _blamed(self, message: str, point: Mapping[str, Any], fixed: Mapping[str, Any]) -> PruneScopeError:
+        """The error at the setting that its text names first."""
+        axes = {setting: axis for axis, setting in AXES.items()}
+        named = {key: re.search(rf"(?i)\b{key.replace('_', '[ _]').rstrip('s')}", message) for key in (*fixed, *point)}
+        places = [(found.start(), key) for key, found in named.items() if found]
+        key = min(places)[1] if places else ""
+        return self.error(message, axes.get(key, key), point.get(key))
+
+
+def _check_fit(spec: RunSpec) -> None:
+    """Refuse what the data set does not offer, images too small for the network, a technique without what it needs."""
+    check_request(spec.dataset, Request(spec.split, spec.target, spec.groups, spec.image_size))
+    input_size(NETWORKS[spec.network], _ANY_SIDE, _ANY_SIDE, spec.image_size)
+    if TECHNIQUES[spec.technique].needs_decay and not spec.weight_decay:
+        raise PruneScopeError(
+            f"the technique {spec.technique!r} needs a weight_decay above 0; without one it is 'undecayed'."
+        )
+
+
+def _names(line: str, key: str) -> bool:
+    return re.search(rf"(?:^|[\s{{,.\[])[\"']?{re.escape(key)}[\"']?\s*(?:=|])", line.split("#")[0]) is not None

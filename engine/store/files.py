@@ -1,0 +1,191 @@
+"""How a file comes to be: whole or not at all. Every file that the engine writes is written by `write_file`."""
+
+import errno
+import hashlib
+import json
+import os
+import time
+import uuid
+from pathlib import Path
+
+from engine.run_spec import PruneScopeError
+from engine.store.process_identity import Owner, lives, this_owner
+
+TEMPORARY = ".tmp"
+"""Ending of what is being written; one that is left over was never part of a study."""
+
+FORGOTTEN = 86_400.0
+"""Seconds after which a temporary of another machine counts as left over."""
+
+BLANK = b"(the SHA-256 of this file, taken with these words in its place.)"
+"""What stands in a file in place of its seal, its own digest, while that is computed."""
+
+
+def write_file(path: Path, content: bytes, replace: bool = True) -> str:
+    """Digest of what was written: to a temporary file first, synced, then renamed into place, and the folder synced.
+
+    Without `replace` the first writer wins, and every other one gets a FileExistsError.
+    """
+    temporary = temporary_beside(path)
+    try:
+        make_folder(path.parent)
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        (os.replace if replace else os.link)(temporary, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and not replace:
+            raise
+        raise PruneScopeError(f"Cannot write {path}: {_reason(error)}. Nothing that was finished is lost.") from error
+    finally:
+        _remove_file(temporary)
+    return file_digest(content)
+
+
+def move_whole(finished: Path, final: Path) -> bool:
+    """Whether this became the final file or folder; a folder that is there already stays, and this one goes."""
+    try:
+        make_folder(final.parent)
+        os.rename(finished, final)
+        sync_folder(final.parent)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise PruneScopeError(f"Cannot move {finished.name} to {final}: {_reason(error)}.") from error
+        remove_folder(finished)
+        return False
+    return True
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, so that each of them survives a power cut."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut, where the system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder of files and folders; what is gone already or still being written to is no error."""
+    for parent, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            _remove_file(Path(parent) / name)
+        try:
+            os.rmdir(parent)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+                raise PruneScopeError(f"Cannot remove {parent}: {_reason(error)}.") from error
+
+
+def _remove_file(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        pass  # what cannot be removed now is removed with the other leftovers
+
+
+# -- temporaries ------------------------------------------------------------------------------------------------
+
+
+def temporary_beside(path: Path) -> Path:
+    """A new name beside the path for what is not finished; it says which process writes it."""
+    owner = this_owner()
+    return path.with_name(f".{path.name}.{owner.host}-{owner.process}-{owner.began}-{uuid.uuid4().hex[:8]}{TEMPORARY}")
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """What writers that are dead left unfinished, anywhere in the folder but in its finished runs."""
+    found: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        found += [Path(parent) / name for name in (*folders, *names) if name.endswith(TEMPORARY)]
+        folders[:] = [name for name in folders if name != "runs" and not name.endswith(TEMPORARY)]
+    return sorted(path for path in found if _is_left_over(path))
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what writers that are dead left unfinished."""
+    for path in leftovers(folder):
+        if path.is_dir():
+            remove_folder(path)
+        else:
+            _remove_file(path)
+
+
+def _is_left_over(path: Path) -> bool:
+    try:
+        host, process, began, _ = path.name.removesuffix(TEMPORARY).rpartition(".")[2].split("-")
+        alive = lives(Owner(host, int(process), began))
+    except ValueError:
+        alive = None
+    try:
+        return not alive if alive is not None else time.time() - path.stat().st_mtime > FORGOTTEN
+    except OSError:
+        return False
+
+
+# -- checksums --------------------------------------------------------------------------------------------------
+
+
+def file_digest(content: bytes) -> str:
+    """SHA-256 of the content, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def sealed(content: bytes) -> bytes:
+    """The content with its own digest in place of the `BLANK` in it."""
+    return content.replace(BLANK, file_digest(content).encode())
+
+
+def is_whole(content: bytes, seal: bytes) -> bool:
+    """Whether the content is what was sealed."""
+    return file_digest(content.replace(seal, BLANK)).encode() == seal
+
+
+def whole_tensors(path: Path) -> bytes:
+    """Content of a safetensors file; ValueError where it is not what was sealed. The first engines sealed none."""
+    content = path.read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    facts = header.get("__metadata__") if isinstance(header, dict) else {}
+    if facts is not None and not (set(facts) == {"sha256"} and is_whole(content, str(facts["sha256"]).encode())):
+        raise ValueError("its checksum differs from its content")
+    return content
+
+
+# -- room -------------------------------------------------------------------------------------------------------
+
+
+def check_writable(folder: Path, megabytes: float) -> None:
+    """Refuse a folder that cannot be written to or has less room than asked for."""
+    try:
+        make_folder(folder)
+        write_file(probe := folder / f".probe{TEMPORARY}", b"")
+        _remove_file(probe)
+        free = os.statvfs(folder) if hasattr(os, "statvfs") else None
+    except OSError as error:
+        raise PruneScopeError(f"Cannot write to {folder}: {_reason(error)}. Choose another folder.") from error
+    if free is not None and free.f_bavail * free.f_frsize < megabytes * 1e6:
+        left = free.f_bavail * free.f_frsize / 1e6
+        raise PruneScopeError(f"Only {left:.0f} MB are free in {folder}; this run needs about {megabytes:.0f} MB.")
+
+
+def _reason(error: OSError) -> str:
+    known = {
+        errno.ENOSPC: "the disk is full",
+        errno.EDQUOT: "the disk quota is used up",
+        errno.EFBIG: "the file-size limit is reached",
+        errno.EACCES: "permission is missing",
+        errno.EROFS: "the disk is read-only",
+    }
+    return known.get(error.errno or 0, error.strerror or str(error))

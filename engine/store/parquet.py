@@ -1,0 +1,54 @@
+"""Tables as Parquet bytes and back: with the schema's version inside, refused when it is another one."""
+
+import io
+import re
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.run_spec import SCHEMA, PruneScopeError
+from engine.store.files import BLANK, is_whole, sealed
+
+_VERSION, _KIND, _SEAL = b"prunescope-schema", b"prunescope-kind", b"prunescope-sha256"
+_SMALL = 1_000_000
+_SEALED = re.compile(_SEAL + rb"..?([0-9a-f]{64})", re.DOTALL)
+
+
+def to_parquet(table: pd.DataFrame | pa.Table, kind: str, seal: bool = False) -> bytes:
+    """The table as a Parquet file that says its kind and version and, if it is to have a seal, its own digest."""
+    arrow = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table, preserve_index=False)
+    arrow = arrow.replace_schema_metadata({_VERSION: str(SCHEMA), _KIND: kind})
+    buffer = io.BytesIO()
+    options = {"compression": "zstd", "compression_level": 9, "write_statistics": False, "store_schema": True}
+    with pq.ParquetWriter(buffer, arrow.schema, **options) as writer:
+        writer.write_table(arrow)
+        if seal:
+            writer.add_key_value_metadata({_SEAL: BLANK})
+    return sealed(buffer.getvalue()) if seal else buffer.getvalue()
+
+
+def from_parquet(content: bytes, name: str, columns: list[str] | None = None) -> pa.Table:
+    """The table in these bytes; `name` is what an error calls them. A file with a seal must be what was sealed."""
+    seal = seal_of(content)
+    if seal and not is_whole(content, seal):
+        raise PruneScopeError(f"{name} is damaged: its checksum differs from its content.")
+    try:
+        with pq.ParquetFile(io.BytesIO(content)) as file:
+            facts = file.metadata.metadata or {}
+            unknown = set(facts) - {_VERSION, _KIND, b"ARROW:schema", *((_SEAL,) if seal else ())}
+            table = file.read(columns=columns, use_threads=len(content) > _SMALL)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise PruneScopeError(f"{name} is damaged: {error}.") from error
+    version = facts.get(_VERSION, b"").decode(errors="replace")
+    if version != str(SCHEMA):
+        raise PruneScopeError(f"{name} has schema version {version or 'none'}; this engine reads version {SCHEMA}.")
+    if unknown:
+        raise PruneScopeError(f"{name} is damaged: it says {sorted(unknown)[0]!r} of itself, which no engine writes.")
+    return table
+
+
+def seal_of(content: bytes) -> bytes | None:
+    """The digest that a Parquet file bears; None where it was written without."""
+    found = _SEALED.search(content)
+    return found[1] if found else None

@@ -1,0 +1,174 @@
+"""Is a study what was written? Every file against its checksum, every table against the others.
+
+What is broken is named and set aside, so that nobody reads it and a sweep makes it again.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from engine.run_spec import PruneScopeError
+from engine.store import catalog
+from engine.store.files import move_whole, remove_folder, whole_tensors, write_file
+from engine.store.run_tables import decode, offset_type
+from engine.store.study import SPEC, RunRecord, Study, examples_name
+
+TABLES = ("levels", "classes", "predictions")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is broken, as its path in the study, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """What runs were tested on: the label of every example, and how many classes there are."""
+
+    labels: np.ndarray
+    n_classes: int
+
+
+def verify_study(study: Study) -> list[Fault]:
+    """Everything that is broken in a study; empty where it is whole."""
+    found: list[Fault] = []
+    try:
+        study.info  # noqa: B018
+    except PruneScopeError as error:
+        found.append(Fault("study.toml", str(error)))
+    tested: dict[str, _Tested] = {}
+    for name in study.example_sets():
+        try:
+            tested[name] = _examples(study, name)
+        except (PruneScopeError, ValueError, KeyError) as error:
+            found.append(Fault(f"examples/{name}", _words(error)))
+    parts, missing = [], set()
+    for key in study.runs():
+        try:
+            record = study.record(key)
+            missing |= {examples_name(record.spec)} - set(study.example_sets())
+            tables = _run_tables(study, key, record)
+            _check_run(record, tables, tested.get(examples_name(record.spec)))
+            parts.append(catalog.run_part(key, record, tables["levels"], tables["classes"]))
+        except (PruneScopeError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException) as error:
+            found.append(Fault(f"runs/{key}", _words(error)))
+    found += [Fault(f"examples/{name}", "It is missing, and runs were tested on it.") for name in sorted(missing)]
+    if reason := catalog.difference(study, parts):
+        found.append(Fault("catalog", reason))
+    return found + list(_broken_snapshots(study))
+
+
+def set_aside(study: Study, fault: Fault) -> str:
+    """What was done about it, in words: runs and examples go to `broken` with the reason; the rest can be made anew."""
+    kind, _, name = fault.name.partition("/")
+    if kind == "runs":
+        target = _new_folder(study, name)
+        move_whole(study.path / "runs" / name, target)
+        return _note(study, target, fault)
+    if kind == "examples":
+        files = [path for end in ("", ".classes") if (path := study.path / f"{fault.name}{end}.parquet").exists()]
+        if not files:
+            return "the next sweep makes it"
+        target = _new_folder(study, name)
+        for path in files:
+            move_whole(path, target / path.name)
+        return _note(study, target, fault)
+    if kind in ("dense", "work"):
+        (study.path / fault.name).unlink(missing_ok=True)
+        return "removed; it is made again when it is needed"
+    if kind == "catalog":
+        remove_folder(study.path / "catalog")
+        return "made anew from the runs"
+    return "left as it is; mend it by hand"
+
+
+def _words(error: Exception) -> str:
+    return str(error) if isinstance(error, PruneScopeError) else f"It is damaged: {error}."
+
+
+def _new_folder(study: Study, name: str) -> Path:
+    n = 1
+    while (target := study.path / "broken" / f"{name}-{n}").exists():
+        n += 1
+    return target
+
+
+def _note(study: Study, target: Path, fault: Fault) -> str:
+    write_file(target / "reason.txt", f"{fault.name}: {fault.reason}\n".encode())
+    return f"set aside in {target.relative_to(study.path)}"
+
+
+def _examples(study: Study, name: str) -> _Tested:
+    examples, facts = study.examples(name), study.class_facts(name)
+    labels, n_classes = examples["label"].to_numpy(), len(facts)
+    if not np.array_equal(examples["example"], np.arange(len(labels))):
+        raise ValueError("its examples are not numbered from 0")
+    if not np.array_equal(np.bincount(labels, minlength=n_classes), facts["n_test"]):
+        raise ValueError("its labels differ in number from what its classes say")
+    return _Tested(labels, n_classes)
+
+
+def _run_tables(study: Study, key: str, record: RunRecord) -> dict[str, pa.Table]:
+    """The tables of a run, once all of its files are there, are what was written, and are all there is."""
+    folder = study.path / "runs" / key
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {SPEC}
+    wanted = {*record.files, *(f"{name}.parquet" for name in TABLES)}
+    for name in sorted(wanted - there):
+        raise ValueError(f"{name} is missing")
+    for name in sorted(there - wanted):
+        raise ValueError(f"{name} does not belong to the run")
+    for name in sorted(record.files):
+        study.run_file(key, name, record)
+    return {name: study.run_rows(key, name, record) for name in TABLES}
+
+
+def _check_run(record: RunRecord, tables: Mapping[str, pa.Table], tested: _Tested | None) -> None:
+    """Raise ValueError where the tables of a run do not fit its spec, each other, or the examples."""
+    levels, classes = tables["levels"].to_pandas(), tables["classes"].to_pandas()
+    said, numbers = tables["predictions"].to_pydict(), levels["level"].to_numpy()
+    planned, computed_here = record.spec.n_levels + 1, "stopped" in record.provenance
+    if computed_here and len(numbers) != planned and not (record.provenance["stopped"] and len(numbers) < planned):
+        raise ValueError(f"it has {len(numbers)} levels, its spec asks for {planned}")
+    if not len(numbers) or (np.diff(numbers) <= 0).any():
+        raise ValueError("the numbers of its levels do not grow")
+    _require_equal("levels of its predictions", said["level"], numbers)
+    if tested is None:
+        return
+    n_levels, n_classes, labels = len(numbers), tested.n_classes, tested.labels
+    _require_equal("levels of its classes", classes["level"], np.repeat(numbers, n_classes))
+    _require_equal("numbers of its classes", classes["class"], np.tile(np.arange(n_classes), n_levels))
+    sizes = {"offset": offset_type(n_classes).itemsize, "probability": 2, "margin": 2}
+    for name in sizes if computed_here and record.spec.keep_scores else sizes.keys() & said.keys():
+        _require_equal(f"examples in {name}", [len(row) for row in said[name]], [sizes[name] * len(labels)] * n_levels)
+    matrix = np.stack([decode(row, labels, n_classes) for row in said["offset"]])
+    right = matrix == labels
+    _require_equal("accuracy", levels["accuracy"], right.mean(1))
+    counted = {
+        "n": [np.bincount(labels, minlength=n_classes)] * n_levels,
+        "correct": [np.bincount(labels[row], minlength=n_classes) for row in right],
+        "predicted": [np.bincount(row, minlength=n_classes) for row in matrix],
+    }
+    for name, counts in counted.items():
+        _require_equal(f"classes' {name}", classes[name], np.concatenate(counts))
+
+
+def _require_equal(what: str, kept: object, counted: object) -> None:
+    if not np.array_equal(np.asarray(kept), np.asarray(counted)):
+        raise ValueError(f"the {what} differ from what the other tables say")
+
+
+def _broken_snapshots(study: Study) -> Iterator[Fault]:
+    """Dense networks and work in progress that are damaged; names with a dot in front are not finished."""
+    for path in sorted([*study.path.glob("dense/[!.]*"), *study.path.glob("work/[!.]*/**/[!.]*.*")]):
+        try:
+            whole_tensors(path)
+        except FileNotFoundError:
+            pass  # its run has just been finished
+        except (OSError, ValueError) as error:
+            yield Fault(path.relative_to(study.path).as_posix(), f"It is damaged: {error}.")

@@ -1,0 +1,1 @@
+"""Many runs: planned, estimated, shared among processes or a cluster, computed again."""

@@ -1,0 +1,133 @@
+"""How long a sweep takes on this machine: small networks are measured, large ones follow from their operations."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from engine.datasets.dataset_table import Dataset, Request, load_dataset
+from engine.networks.network_table import NETWORKS, input_size
+from engine.pruning.masks import full_masks
+from engine.run_spec import PruneScopeError, RunSpec
+from engine.training.loop import Lesson, evaluate_network, make_split, pick_device, train_network
+from engine.training.seeding import generator
+
+MEASURED_IMAGES = 2000
+MEASURED_SECONDS = 1.0
+"""A network that would need longer for the measured images is not measured but counted."""
+
+PATIENCE_SECONDS = 5.0
+"""Once an estimate has taken so long, it says what it knows."""
+
+_YARDSTICK = RunSpec("cifar10", "resnet20", "global_unstructured")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Images a second of one process, in training and in testing."""
+
+    training: float
+    testing: float
+    is_measured: bool
+
+
+@dataclass
+class _Machine:
+    """What is known of this machine so far: the rates of networks, and its operations a second."""
+
+    device: torch.device
+    rates: dict[tuple[object, ...], Rate] = field(default_factory=dict)
+    operations: float = 0.0
+
+    def rate(self, spec: RunSpec, dataset: Dataset) -> Rate:
+        """Measured where that is quick, else by the network's operations; equal shapes are looked at once."""
+        channels, height, width = dataset.train.images.shape[1:]
+        side = input_size(NETWORKS[spec.network], height, width, spec.image_size)
+        shape = (spec.network, channels, side, len(dataset.classes))
+        if (*shape, spec.batch_size) not in self.rates:
+            self.operations = self.operations or _operations("resnet20", 3, 32, 10) * self._yardstick()
+            training = self.operations / _operations(*shape)
+            if MEASURED_IMAGES / training < MEASURED_SECONDS:
+                rate = self._measured(spec, dataset, side)
+            else:
+                rate = Rate(training, 3 * training, is_measured=False)
+            self.rates[(*shape, spec.batch_size)] = rate
+        return self.rates[(*shape, spec.batch_size)]
+
+    def _yardstick(self) -> float:
+        images = torch.zeros(64, 3, 32, 32, dtype=torch.uint8).numpy()
+        split = make_split(images, torch.zeros(64, dtype=torch.int64).numpy(), images, 32, self.device)
+        network = NETWORKS["resnet20"].build(3, 32, 10).to(self.device)
+        lesson = Lesson(_YARDSTICK, 1, generator(0, 0, "estimate"))
+        return 64 / _seconds(lambda: train_network(network, split, full_masks(network), lesson))
+
+    def _measured(self, spec: RunSpec, dataset: Dataset, side: int) -> Rate:
+        images, labels = dataset.train.images[:MEASURED_IMAGES], dataset.train.labels[:MEASURED_IMAGES]
+        split = make_split(images, labels, images, side, self.device)
+        network: nn.Module = NETWORKS[spec.network].build(images.shape[1], side, len(dataset.classes)).to(self.device)
+        lesson = Lesson(spec, 1, generator(0, 0, "estimate"))
+        training = _seconds(lambda: train_network(network, split, full_masks(network), lesson))
+        return Rate(len(split) / training, len(split) / _seconds(lambda: evaluate_network(network, split)), True)
+
+
+def estimate(specs: Sequence[RunSpec], root: Path, device: str, workers: int) -> Iterator[str]:
+    """Lines in words: how fast each network goes on each data set, and what the whole takes."""
+    machine, deadline = _Machine(pick_device(device)), time.monotonic() + PATIENCE_SECONDS
+    kinds: dict[tuple[str, Request], dict[tuple[str, int], list[RunSpec]]] = {}
+    for spec in specs:
+        data = (spec.dataset, Request(spec.split, spec.target, spec.groups, spec.image_size))
+        kinds.setdefault(data, {}).setdefault((spec.network, spec.batch_size), []).append(spec)
+    total, n_known = 0.0, 0
+    for (name, request), by_network in kinds.items():
+        if time.monotonic() > deadline:
+            break
+        try:
+            dataset = load_dataset(name, root, request)
+        except PruneScopeError as error:
+            yield f"{name}: no estimate. {error}"
+            continue
+        for (network, _), alike in by_network.items():
+            rate = machine.rate(alike[0], dataset)
+            how = "measured" if rate.is_measured else "by its operations"
+            speed = f"{rate.training:,.{0 if rate.training > 10 else 1}f}"
+            yield f"{name}, {network}: {speed} images a second in training, {how}."
+            total += sum(_seconds_of(spec, dataset, rate) for spec in alike)
+            n_known += len(alike)
+    if n_known:
+        rest = f" for {n_known:,} of the {len(specs):,} runs" if n_known < len(specs) else ""
+        yield f"About {_words(total / workers)} with {workers} workers{rest}."
+    elif time.monotonic() > deadline:
+        yield "No estimate within a few seconds; the first runs will tell."
+
+
+def _seconds_of(spec: RunSpec, dataset: Dataset, rate: Rate) -> float:
+    """What one run takes, as if it trained its dense network itself."""
+    n_validation = round(spec.validation * len(dataset.train.labels))
+    epochs = spec.epochs + spec.n_levels * spec.n_epochs_after
+    trained = epochs * (len(dataset.train.labels) - n_validation)
+    tested = (spec.n_levels + 1) * (len(dataset.test.labels) + n_validation)
+    return trained / rate.training + tested / rate.testing
+
+
+def _operations(network: str, channels: int, side: int, n_classes: int) -> float:
+    """Operations that one image takes in training, counted without computing."""
+    with torch.device("meta"), FlopCounterMode(display=False) as counter:
+        built = NETWORKS[network].build(channels, side, n_classes)
+        built(torch.zeros(2, channels, side, side)).sum().backward()
+    return counter.get_total_flops() / 2
+
+
+def _seconds(act: Callable[[], object]) -> float:
+    begun = time.monotonic()
+    act()
+    return time.monotonic() - begun
+
+
+def _words(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"

@@ -1,0 +1,87 @@
+"""Does a run come out as it did? What it says is set beside what it says when it is computed again from its spec."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.run_spec import PruneScopeError, RunSpec
+from engine.store.study import RunRecord, Study, examples_name
+
+MADE_WITH = ("engine", "python", "torch", "numpy", "device", "processor")
+"""What of a run's provenance its arithmetic depends on."""
+
+
+@dataclass(frozen=True)
+class LevelAgain:
+    """A level of the run, kept and computed again: how many of its answers are equal, and both accuracies."""
+
+    level: int
+    n_examples: int
+    n_equal: int
+    accuracy: float
+    accuracy_again: float
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A run beside itself: every level that both have, and what the two were made with."""
+
+    levels: tuple[LevelAgain, ...]
+    n_missing: int
+    """Levels that only one of the two has, though both should."""
+    made: RunRecord
+    made_again: RunRecord
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether every answer of every level is the same."""
+        return not self.n_missing and all(level.n_equal == level.n_examples for level in self.levels)
+
+    @property
+    def made_otherwise(self) -> dict[str, tuple[str, str]]:
+        """What the arithmetic depends on and was different, then and now; empty text where it was not recorded."""
+        then, now = (record.provenance for record in (self.made, self.made_again))
+        pairs = {name: (str(then.get(name, "")), str(now.get(name, ""))) for name in MADE_WITH}
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def spec_again(study: Study, run: str, n_levels: int | None = None) -> RunSpec:
+    """The spec that computes a run of the study again, or its first levels: what comes later has no part in them."""
+    if run not in (runs := study.runs()):
+        raise PruneScopeError(f"There is no run {run!r} among the {len(runs)} of {study.path}; `show` lists them.")
+    record = study.record(run)
+    if "stopped" not in record.provenance:
+        raise PruneScopeError(f"Run {run} was imported: how to compute its predictions is not known here.")
+    spec = record.spec
+    if n_levels is None or n_levels >= spec.n_levels:
+        return spec
+    if n_levels < 1:
+        raise PruneScopeError(f"levels is {n_levels}; allowed is 1 to {spec.n_levels}, the levels of run {run}.")
+    if spec.schedule == "iterative":
+        return replace(spec, levels=n_levels)
+    return replace(spec, sparsities=spec.sparsities[:n_levels])
+
+
+def beside_itself(study: Study, run: str, aside: Study, again: RunSpec) -> Rebuilt:
+    """A run of the study beside what `spec_again` of it came to in the study `aside`."""
+    labels = _labels(study, aside, examples_name(again))
+    (numbers, kept), (numbers_again, new) = study.prediction_matrix(run), aside.prediction_matrix(again.key)
+    wanted = [level for level in numbers.tolist() if level <= again.n_levels]
+    levels = []
+    for level in np.intersect1d(wanted, numbers_again).tolist():
+        then, now = kept[numbers == level][0], new[numbers_again == level][0]
+        rates = (float((said == labels).mean()) for said in (then, now))
+        levels.append(LevelAgain(level, len(labels), int((then == now).sum()), *rates))
+    n_missing = len(wanted) + len(numbers_again) - 2 * len(levels)
+    return Rebuilt(tuple(levels), n_missing, study.record(run), aside.record(again.key))
+
+
+def _labels(study: Study, aside: Study, name: str) -> np.ndarray:
+    """The labels of the test examples, refused where the two were not asked the same."""
+    kept, new = (one.examples(name)["label"].to_numpy() for one in (study, aside))
+    if not np.array_equal(kept, new):
+        raise PruneScopeError(
+            f"The data set here has {len(new):,} test examples, and their labels are not those of the {len(kept):,} "
+            "that the run was tested on. Is it the same version?"
+        )
+    return kept

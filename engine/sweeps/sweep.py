@@ -1,0 +1,158 @@
+"""Many runs: which are there, which are wanted, and how a pool works through them, whatever happens to it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.run_spec import Progress, PruneScopeError, RunSpec
+from engine.specs.preset import Preset
+from engine.store import catalog
+from engine.store.claims import living_claims, remove_dead_claims
+from engine.store.files import remove_leftovers, write_file
+from engine.store.study import Study, examples_name
+from engine.sweeps.pool import Event, Lost, Pool
+from engine.sweeps.worker import Place, Result, note_failure
+
+MOST_LOSSES = 3
+"""How often a run may take its process down before it counts as failed."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a sweep stands; the four states add up to what is planned."""
+
+    done: tuple[str, ...]
+    failed: tuple[str, ...]
+    running: tuple[str, ...]
+    pending: tuple[str, ...]
+
+    @property
+    def planned(self) -> int:
+        """Number of runs of the sweep."""
+        return len(self.done) + len(self.failed) + len(self.running) + len(self.pending)
+
+
+Listener = Callable[[Progress | Result], None]
+
+
+class Workers(Protocol):
+    """Those who do the runs: a pool of processes here, or Ray's."""
+
+    def idle(self) -> int:
+        """Number of runs that they could take now."""
+
+    def hand_out(self, spec: RunSpec) -> None:
+        """Give them a run."""
+
+    def events(self, seconds: float) -> Iterator[Event]:
+        """What they report within this time."""
+
+    def close(self) -> None:
+        """End them at once."""
+
+
+def sweep_status(specs: Iterable[RunSpec], study: Study) -> Status:
+    """The state of every run, read from the study alone."""
+    # In this order, because a run is committed, or its failure noted, before its claim is released.
+    claimed = living_claims(study.path / "claims")
+    failed = {path.stem for path in (study.path / "failures").glob("*.json")}
+    there = set(study.runs())
+    left = dict.fromkeys(spec.key for spec in specs)
+    states: dict[str, tuple[str, ...]] = {}
+    for name, keys in (("done", there), ("running", claimed), ("failed", failed), ("pending", left)):
+        states[name] = tuple(key for key in left if key in keys)
+        left = {key: None for key in left if key not in keys}
+    return Status(**states)
+
+
+def prepare_study(study: Study, preset: Preset) -> None:
+    """Give a new study its title, and sweep out what killed processes left behind."""
+    info = study.path / "study.toml"
+    if not info.exists():
+        text = f"title = {_quoted(preset.title)}\ndescription = {_quoted(preset.description)}\n"
+        write_file(info, (text + f"preset = {_quoted(preset.name)}\n").encode())
+    remove_leftovers(study.path)
+    remove_dead_claims(study.path / "claims")
+    busy = living_claims(study.path / "claims")
+    for folder in (study.path / "work").glob("*"):
+        if study.has_run(folder.name) and folder.name not in busy:
+            study.clear_work(folder.name)
+
+
+def run_sweep(preset: Preset, place: Place, workers: int, listen: Listener, method: str = "spawn") -> list[Result]:
+    """What each missing run came to, worked through by a pool; an interrupt loses only unfinished levels."""
+    if workers < 1:
+        raise PruneScopeError(f"workers is {workers}; allowed is 1 or more.")
+    study = Study(place.study)
+    prepare_study(study, preset)
+    return work_through(preset.specs, study, Pool(workers, place, method), listen)
+
+
+def work_through(specs: Sequence[RunSpec], study: Study, workers: Workers, listen: Listener) -> list[Result]:
+    """What each missing run came to; the workers are ended, whatever happens."""
+    try:
+        results = _Sweep(specs, study, workers, listen).results()
+    finally:
+        workers.close()
+        remove_dead_claims(study.path / "claims")
+    catalog.refresh(study)
+    return results
+
+
+class _Sweep:
+    """Hands out runs until none is left that can be done."""
+
+    def __init__(self, specs: Sequence[RunSpec], study: Study, workers: Workers, listen: Listener) -> None:
+        self.study, self.workers, self.listen = study, workers, listen
+        there, tables = set(study.runs()), set(study.example_sets())
+        wanted = {spec.key: spec for spec in specs}
+        self.todo = {key: spec for key, spec in wanted.items() if key not in there}
+        # One finished run brings back the example table of all that were tested on it.
+        lost = {examples_name(spec): spec for key, spec in wanted.items() if key in there}
+        self.todo |= {spec.key: spec for name, spec in lost.items() if name not in tables}
+        self.dense = {key: spec.dense_key for key, spec in self.todo.items()}
+        self.out: dict[str, RunSpec] = {}
+        self.losses: dict[str, int] = {}
+
+    def results(self) -> list[Result]:
+        finished: list[Result] = []
+        while self.todo or self.out:
+            while self.workers.idle() and (spec := self._next()):
+                self.out[spec.key] = self.todo.pop(spec.key)
+                self.workers.hand_out(spec)
+            for event in self.workers.events(1.0):
+                if isinstance(event, Progress):
+                    self.listen(event)
+                elif result := self._settle(event):
+                    finished.append(result)
+                    self.listen(result)
+        return finished
+
+    def _next(self) -> RunSpec | None:
+        """The first run that nobody works on and whose dense network nobody trains now."""
+        claimed = living_claims(self.study.path / "claims")
+        training = {self.dense[key] for key in self.out if not self._has_dense(self.dense[key])}
+        training |= {name.removeprefix("dense-") for name in claimed if name.startswith("dense-")}
+        free = (key for key in self.todo if key not in claimed and self.dense[key] not in training)
+        return next((self.todo[key] for key in free), None)
+
+    def _has_dense(self, dense_key: str) -> bool:
+        return self.study.dense_file(dense_key).with_suffix(".outcome").exists()
+
+    def _settle(self, event: Result | Lost) -> Result | None:
+        """The result of a run that came back; one that is to be tried again goes behind the others."""
+        spec = self.out.pop(event.key)
+        if isinstance(event, Lost):
+            self.losses[event.key] = self.losses.get(event.key, 0) + 1
+            if self.losses[event.key] >= MOST_LOSSES:
+                reason = f"Its process died {MOST_LOSSES} times; is there enough memory?"
+                note_failure(self.study, event.key, reason)
+                return Result(event.key, "failed", reason)
+        elif event.state != "busy":
+            return event
+        self.todo[event.key] = spec
+        return None
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'

@@ -1,0 +1,82 @@
+"""One run of a sweep: claimed, computed, and its failure kept; what a pool's process and a Ray task both do."""
+
+import json
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from engine.run_spec import PruneScopeError, RunSpec, Watcher
+from engine.store.claims import claim
+from engine.store.files import write_file
+from engine.store.study import Study, examples_name
+
+State = Literal["done", "found", "busy", "failed"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs are worked on: the study, the data sets, the device."""
+
+    study: Path
+    root: Path
+    device: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one run of a sweep went: done now, found finished, busy elsewhere, or failed with its reason."""
+
+    key: str
+    state: State
+    reason: str = ""
+    seconds: float = 0.0
+
+
+def perform(spec: RunSpec, place: Place, watch: Watcher = lambda progress: None) -> Result:
+    """Compute one run unless it is finished or somebody else works on it; never raises for a run that fails.
+
+    A finished run whose example table is gone brings that back.
+    """
+    study, begun = Study(place.study), time.monotonic()
+    if study.has_run(spec.key) and examples_name(spec) in study.example_sets():
+        return Result(spec.key, "found")
+    try:
+        with claim(study.path / "claims", spec.key) as ours:
+            state, reason = _compute(spec, study, place, watch) if ours else ("busy", "")
+    except PruneScopeError as error:  # not even the claim could be written
+        state, reason = "failed", str(error)
+    return Result(spec.key, state, reason, time.monotonic() - begun)
+
+
+def _compute(spec: RunSpec, study: Study, place: Place, watch: Watcher) -> tuple[State, str]:
+    from engine.runs.run import keep_examples, run_experiment
+    from engine.runs.workspace import open_laboratory
+
+    was_there = study.has_run(spec.key)
+    try:
+        if was_there:
+            keep_examples(study, spec, open_laboratory(spec, place.root, place.device))
+        finished = run_experiment(spec, study, place.root, place.device, watch)
+    except Exception as error:  # the others go on; the reason is kept
+        if study.has_run(spec.key) and not was_there:
+            return "found", ""  # somebody took over while this process was frozen, and was first
+        reason = str(error) if isinstance(error, PruneScopeError) else traceback.format_exc()
+        note_failure(study, spec.key, reason)
+        return "failed", reason
+    failure_file(study, spec.key).unlink(missing_ok=True)
+    return "done" if finished.computed else "found", finished.stopped
+
+
+def failure_file(study: Study, key: str) -> Path:
+    """Where the reason of a failed run is kept until it succeeds."""
+    return study.path / "failures" / f"{key}.json"
+
+
+def note_failure(study: Study, key: str, reason: str) -> None:
+    """Keep the reason of a failed run, where there is room for it."""
+    try:
+        write_file(failure_file(study, key), json.dumps({"run": key, "reason": reason}, indent=1).encode())
+    except PruneScopeError:
+        pass  # a full disk: the reason still reaches whoever started the sweep

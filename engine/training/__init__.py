@@ -1,0 +1,1 @@
+"""Training: devices, splits on them, the loop, evaluation, eight bits."""

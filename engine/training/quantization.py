@@ -1,0 +1,125 @@
+"""Weights and activations in eight bits, after training: one row per way, and how large the network is then on disk.
+
+Integer arithmetic is a matter of the CPU here: a quantized network is a copy there, whatever device trained it.
+"""
+
+import copy
+import logging
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from engine.training.loop import Split
+
+
+def _exact_product(first: Tensor, second: Tensor) -> Tensor:
+    """The product of two matrices of eight-bit integers."""
+    return (first.double() @ second.double()).to(torch.int32)
+
+
+_EXACT = torch.library.Library("aten", "IMPL")
+"""Holds a kernel of ours while the process lives: with AVX2 alone, torch's own product of eight-bit integers overflows
+on the way. Doubles hold every sum of a million such products exactly, in any order."""
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # that a kernel was there
+    _EXACT.impl("_int_mm", _exact_product, "CPU")
+
+N_CALIBRATION = 100
+"""Training images that show a static quantization how large activations become (Hooker 2020)."""
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A network in eight bits, and the tensors that it needs on disk."""
+
+    network: nn.Module
+    tensors: dict[str, Tensor]
+
+
+def quantize_network(network: nn.Module, way: str, calibration: Split) -> Quantized:
+    """A quantized copy of the network; activations are shown the first hundred images of the split."""
+    plain = copy.deepcopy(network).to("cpu").eval()
+    sample = on_cpu(calibration.part(torch.arange(min(N_CALIBRATION, len(calibration)))))
+    with _quiet(), torch.no_grad():
+        return WAYS[way](plain, sample.inputs(sample.images))
+
+
+def on_cpu(split: Split) -> Split:
+    """The split where quantized networks work."""
+    fields = ("images", "labels", "mean", "deviation")
+    return replace(split, **{name: getattr(split, name).cpu() for name in fields}, groups=None)
+
+
+def sizes(tensors: dict[str, Tensor]) -> dict[str, int]:
+    """Bytes of the tensors as a safetensors file, and when that is zipped, which is where zeros count."""
+    content = save({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()})
+    return {"bytes": len(content), "bytes_zipped": len(zlib.compress(content, 6))}
+
+
+def _dynamic(network: nn.Module, images: Tensor) -> Quantized:
+    """Linear layers alone; each image's activations are scaled by themselves."""
+    from torchao.quantization import Int8DynamicActivationInt8WeightConfig, quantize_
+
+    quantize_(network, Int8DynamicActivationInt8WeightConfig())
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in network.state_dict().items():
+        parts = {"": tensor} if type(tensor) in (Tensor, nn.Parameter) else _parts(tensor)
+        tensors |= {f"{name}{part}": value for part, value in parts.items()}
+    return Quantized(network, tensors)
+
+
+def _static(network: nn.Module, images: Tensor) -> Quantized:
+    """Every layer; activations have one scale, fixed by what the calibration images made of them."""
+    from torch.export import Dim, export
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+    from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
+
+    graph = export(network, (images[:2],), dynamic_shapes=({0: Dim("n")},)).module()
+    layers = x86.X86InductorQuantizer().set_global(x86.get_default_x86_inductor_quantization_config())
+    prepared = prepare_pt2e(graph, layers)
+    prepared(images)
+    converted = convert_pt2e(prepared)
+    held = dict(converted.named_parameters()) | dict(converted.named_buffers())
+    used = [str(node.target) for node in converted.graph.nodes if node.op == "get_attr"]
+    return Quantized(_Evaluated(converted), {name: held[name] for name in used if name in held})
+
+
+WAYS: dict[str, Callable[[nn.Module, Tensor], Quantized]] = {"int8_dynamic": _dynamic, "int8_static": _static}
+
+
+class _Evaluated(nn.Module):
+    """An exported graph, which is in evaluation for good and refuses to be told so."""
+
+    def __init__(self, graph: nn.Module) -> None:
+        super().__init__()
+        self._graph = [graph]
+
+    def forward(self, images: Tensor) -> Tensor:
+        said: Tensor = self._graph[0](images)
+        return said
+
+
+def _parts(tensor: Tensor) -> dict[str, Tensor]:
+    """The plain tensors inside one of torchao's."""
+    names, _ = tensor.__tensor_flatten__()  # type: ignore[attr-defined]
+    return {f".{name}": getattr(tensor, name) for name in names}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what the tools say of their own future."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

@@ -1,0 +1,1 @@
+"""What pages keep between reruns: the only place that caches."""

@@ -1,0 +1,279 @@
+"""What pages read, kept between reruns: here and in `load_*` are the only caches.
+
+What comes out is shared by all sessions: never change it.
+"""
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from engine.analysis.columns import MODEL
+from engine.analysis.curves.class_curves import class_curves, total_curves, unfairness_curves
+from engine.analysis.curves.controls import Controls
+from engine.analysis.curves.red_flags import kept_levels, kept_runs, red_flags
+from engine.analysis.frontier.points import operating_points
+from engine.analysis.group_counts import group_counts
+from engine.analysis.unfairness import unfairness_table
+from engine.datasets.dataset_table import ImageSet, Request, load_dataset
+from engine.run_spec import PruneScopeError, RunSpec
+from engine.store import catalog
+from engine.store.catalog import Catalog
+from engine.store.parquet import from_parquet
+from engine.store.run_tables import is_right
+from engine.store.study import Study, examples_name
+
+TOP = Path(__file__).resolve().parents[3]
+_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+EXPERIMENT = ("dataset", "split", "network", "schedule", "protocol")
+"""What must be equal for models to be compared on one page."""
+
+FEW_GROUPS = 20
+"""A grouping with more members than this has a page of its own, Writers."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A study as it is at one moment; the stamp changes when a run is added or set aside."""
+
+    path: str
+    stamp: int
+
+    @property
+    def study(self) -> Study:
+        """The study itself."""
+        return Study(self.path)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Runs that may be compared: one data set, split, network, schedule and protocol."""
+
+    dataset: str
+    split: str
+    network: str
+    schedule: str
+    protocol: str
+
+
+NO_GROUPS = "the examples of this data set name no groups"
+
+
+@dataclass(frozen=True, eq=False)
+class RedFlags:
+    """What `red_flags` found, and why it knows no groups, if it does not."""
+
+    table: pd.DataFrame
+    no_groups: str
+
+
+def studies_root() -> Path:
+    """The folder whose subfolders are the studies to choose from."""
+    return Path(os.environ.get("PRUNESCOPE_STUDIES") or TOP / "data")
+
+
+def study_names() -> list[str]:
+    """Names of the studies under the root; `demo` first."""
+    root = studies_root()
+    names = [p.name for p in root.iterdir() if _NAME.match(p.name) and (p / "runs").is_dir()] if root.is_dir() else []
+    return sorted(names, key=lambda name: (name != "demo", name))
+
+
+def source(name: str) -> Source:
+    """The study of this name as it is now."""
+    path = studies_root() / name
+    runs = path / "runs"
+    return Source(str(path), runs.stat().st_mtime_ns if runs.is_dir() else 0)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the study …")
+def load_catalog(source: Source) -> Catalog:
+    """All runs of a study."""
+    return catalog.refresh(source.study)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def experiments(source: Source) -> list[Experiment]:
+    """The comparable sets of runs in a study, the one of most models first."""
+    return [Experiment(*map(str, key)) for key in n_models(load_catalog(source)).index]
+
+
+def n_models(catalog: Catalog) -> pd.Series:
+    """How many models each experiment has, most first; by the columns of EXPERIMENT."""
+    return catalog.levels.groupby(list(EXPERIMENT), observed=True).size().sort_values(ascending=False, kind="stable")
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def levels(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model of an experiment."""
+    return _of(load_catalog(source).levels, experiment)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def kinds(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """The techniques of an experiment with the treatments that each was run with."""
+    return levels(source, experiment)[["technique", "treatment"]].drop_duplicates(ignore_index=True)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def classes(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model and class of an experiment."""
+    return _of(load_catalog(source).classes, experiment)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def control_levels(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model of an experiment that was trained on and neither pruned nor mitigated; may be empty."""
+    return _unmitigated(_of(load_catalog(source).control_levels, experiment))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def control_classes(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """The same by class."""
+    return _unmitigated(_of(load_catalog(source).control_classes, experiment))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def unfairness(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """Every unfairness measure of every model of an experiment."""
+    return unfairness_table(classes(source, experiment))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def operating(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """Operating points of an experiment: means over seeds."""
+    return operating_points(levels(source, experiment), unfairness(source, experiment))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def class_means(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """Mean accuracy of each class at each operating point, by the point's number."""
+    curves = class_curves(classes(source, experiment))
+    numbers = operating(source, experiment)[["point", *MODEL, "level"]]
+    return curves.merge(numbers, on=[*MODEL, "level"], how="left")
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def class_names(source: Source, experiment: Experiment) -> dict[int, str]:
+    """Names of the classes by their numbers; empty where the study does not have them."""
+    try:
+        facts = class_facts(source, example_set(source, experiment))
+    except PruneScopeError:
+        return {}
+    return dict(zip(facts["class"].astype(int), facts["name"].astype(str), strict=True))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def total_means(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """Mean accuracy of each model at each level."""
+    return total_curves(levels(source, experiment))
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def unfairness_means(source: Source, experiment: Experiment, measure: str) -> pd.DataFrame:
+    """Mean unfairness of each model at each level, in one measure."""
+    return unfairness_curves(unfairness(source, experiment), measure)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Looking for red flags …")
+def flags(source: Source, experiment: Experiment) -> RedFlags:
+    """Who loses most at the sparsest level of each model that keeps its accuracy; groups where examples name them."""
+    models, counts = levels(source, experiment), classes(source, experiment)
+    controls = Controls(control_levels(source, experiment), control_classes(source, experiment))
+    found = controls if len(controls.levels) else None
+    kept = kept_levels(models, controls=found)
+    runs = kept_runs(models, kept, found)
+    wanted = {(str(run), level) for run, level in zip(runs.index, runs["level"].astype(int), strict=True)}
+    wanted |= {(str(run), int(level)) for run, level in runs[["control", "level"]].dropna().itertuples(index=False)}
+    try:
+        groups = _group_counts(source, experiment, wanted)
+    except PruneScopeError as error:
+        return RedFlags(red_flags(models, counts, controls=found, kept=kept), f"the groups cannot be read: {error}")
+    if groups is None:
+        return RedFlags(red_flags(models, counts, controls=found, kept=kept), NO_GROUPS)
+    trained_on = groups["run"].isin(set(runs["control"].dropna()))
+    found = found and replace(found, groups=groups[trained_on])
+    return RedFlags(red_flags(models, counts, groups[~trained_on], controls=found, kept=kept), "")
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def spec(source: Source, experiment: Experiment) -> RunSpec:
+    """The settings of one run of an experiment; the others differ in technique, treatment, mitigation and seed only."""
+    return source.study.record(str(levels(source, experiment)["run"].iloc[0])).spec
+
+
+def example_set(source: Source, experiment: Experiment) -> str:
+    """Name of the example table that an experiment was tested on."""
+    return examples_name(spec(source, experiment))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def class_facts(source: Source, name: str) -> pd.DataFrame:
+    """Names, counts and entropy of the classes of an example set."""
+    return source.study.class_facts(name)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def examples(source: Source, name: str) -> pd.DataFrame:
+    """The test examples of an example set."""
+    return source.study.examples(name)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def predictions(source: Source, run: str) -> tuple[np.ndarray, np.ndarray]:
+    """Levels and predictions (levels x examples) of one run."""
+    return source.study.prediction_matrix(run)
+
+
+@st.cache_resource(max_entries=2, show_spinner="Reading the images …")
+def test_images(dataset: str, request: Request, root: Path) -> ImageSet:
+    """The test side of a data set on this machine, in the order of its examples; an error where it is not there."""
+    return load_dataset(dataset, root, request).test
+
+
+def _group_counts(source: Source, experiment: Experiment, wanted: set[tuple[str, int]]) -> pd.DataFrame | None:
+    """Right answers by group of runs, dense and at the wanted levels; None where no group of few members is known.
+
+    Decodes only these levels: all of them would take seconds for a hundred runs.
+    """
+    name = example_set(source, experiment)
+    table = examples(source, name)
+    names = groupings(table)
+    if not names or not wanted:
+        return None
+    n_classes = len(class_facts(source, name))
+    models, right = [], []
+    for run in sorted({run for run, _ in wanted}):
+        content = source.study.run_file(run, "predictions.parquet")
+        rows = from_parquet(content, f"runs/{run}/predictions.parquet", ["level", "offset"])
+        for there, offset in zip(rows["level"].to_pylist(), rows["offset"], strict=True):
+            if there == 0 or (run, there) in wanted:
+                models.append((run, there))
+                right.append(is_right(offset.as_py(), n_classes))
+    if not models:
+        return None
+    return group_counts(table, pd.DataFrame(models, columns=["run", "level"]), np.stack(right), names)
+
+
+def groupings(table: pd.DataFrame) -> list[str]:
+    """Columns of the examples that part them into a few groups."""
+    others = table.drop(columns=["example", "label"], errors="ignore").select_dtypes(exclude="floating")
+    return [str(name) for name in others if 1 < others[name].nunique() <= FEW_GROUPS]
+
+
+def _unmitigated(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["mitigation"].isin(("none", ""))].reset_index(drop=True)
+
+
+def _of(table: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+    keep = np.ones(len(table), bool)
+    for name in EXPERIMENT:
+        keep &= (table[name] == getattr(experiment, name)).to_numpy()
+    rows = table[keep].reset_index(drop=True)
+    for name in ("run", *MODEL):
+        rows[name] = rows[name].cat.remove_unused_categories()
+    return rows

@@ -1,0 +1,51 @@
+"""What only some runs recorded, kept between reruns: diagnostics, mitigation, sizes on disk."""
+
+import pandas as pd
+import streamlit as st
+
+from engine.analysis.causes.mitigation_arms import NONE, arm_outcomes, groups_of_classes
+from engine.analysis.columns import MODEL
+from pages.shared.cache.catalog import Experiment, Source, classes, levels
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def is_diagnosed(source: Source, experiment: Experiment) -> bool:
+    """Whether a run of the experiment was diagnosed."""
+    return bool(source.study.runs_with(levels(source, experiment)["run"].astype(str).unique(), "groups"))
+
+
+def is_mitigated(source: Source, experiment: Experiment) -> bool:
+    """Whether a run of the experiment was mitigated."""
+    return bool(set(levels(source, experiment)["mitigation"].cat.categories) - {NONE, ""})
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the groups …")
+def diagnosed(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model and group of the runs that were diagnosed; empty where none was."""
+    return _run_tables(source, experiment, "groups")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def lessons(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model, epoch and group of the trainings that were mitigated; empty where none was."""
+    return _run_tables(source, experiment, "multipliers")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def sizes(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model of the runs that were quantized: how large it is on disk; empty where none was."""
+    return _run_tables(source, experiment, "sizes")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def arms(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """Accuracy and gaps of each run and level, by class and by every grouping that was diagnosed."""
+    groups, by_class = diagnosed(source, experiment), groups_of_classes(classes(source, experiment))
+    parts = [by_class] if groups.empty else [by_class, groups[groups["grouping"] != "class"]]
+    kept = ["run", *MODEL, "seed", "level", "sparsity", "grouping", "group", "test_n", "test_correct", "test_loss"]
+    return arm_outcomes(pd.concat([part[kept].astype({"group": str, "run": str}) for part in parts], ignore_index=True))
+
+
+def _run_tables(source: Source, experiment: Experiment, kind: str) -> pd.DataFrame:
+    """A table that only some runs have, of all that have it, with each row's identity, seed and sparsity."""
+    return source.study.run_tables(levels(source, experiment)[["run", *MODEL, "seed", "level", "sparsity"]], kind)

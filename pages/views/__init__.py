@@ -1,0 +1,1 @@
+"""What one page uses, in a folder of its name; no other page imports it."""

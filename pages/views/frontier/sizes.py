@@ -1,0 +1,43 @@
+"""How large quantized networks are on disk, beside what they cost: the rows and the sentence."""
+
+import pandas as pd
+
+from engine.analysis.columns import MODEL
+from pages.shared import formats
+
+
+def size_table(sizes: pd.DataFrame, points: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """One row per operating point whose size was recorded, smallest file first; the dense network once."""
+    keys = [*MODEL, "level"]
+    mean = sizes.groupby(keys, observed=True, as_index=False)[["bytes", "bytes_zipped"]].mean()
+    found = points.astype(dict.fromkeys(MODEL, str)).merge(mean.astype(dict.fromkeys(MODEL, str)), on=keys)
+    dense = found[found["level"] == 0].drop_duplicates(["bytes", "accuracy"])
+    found = pd.concat([found[found["level"] > 0], dense]).sort_values(["bytes", "bytes_zipped"])
+    return pd.DataFrame(
+        {
+            "technique": [
+                formats.technique(name) if level else "Dense"
+                for name, level in zip(found["technique"], found["level"], strict=True)
+            ],
+            "level": found["level"],
+            "sparsity": [formats.sparsity(value) for value in found["sparsity"]],
+            "accuracy": found["accuracy"] * 100,
+            "unfairness": [formats.unfairness(value, measure) for value in found[measure]],
+            "kB": found["bytes"] / 1000,
+            "kB zipped": found["bytes_zipped"] / 1000,
+            "seeds": found["n_seeds"],
+        }
+    ).reset_index(drop=True)
+
+
+def size_sentence(table: pd.DataFrame) -> str:
+    """How much smaller eight bits are without any pruning, and what they cost."""
+    uncut = (table["level"] > 0) & (table["sparsity"] == formats.sparsity(0.0))
+    if not uncut.any() or not (table["level"] == 0).any():
+        return ""
+    plain, best = table[table["level"] == 0].iloc[0], table[uncut].iloc[0]
+    return (
+        f"**{formats.plain(best['technique'])}** takes {best['kB']:.0f} kB instead of {plain['kB']:.0f} kB without "
+        f"cutting a weight, and accuracy goes from {plain['accuracy']:.1f} % to {best['accuracy']:.1f} %. Files of "
+        "pruned networks hold their zeros, so they shrink only when zipped."
+    )

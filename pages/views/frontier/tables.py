@@ -1,0 +1,222 @@
+"""Tables of the Frontier page, and its decision record filled with what the page shows."""
+
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from engine.analysis.columns import MODEL
+from engine.analysis.frontier.choice import Choice
+from engine.analysis.frontier.rejected import rivals
+from engine.analysis.frontier.stability import Agreement
+from engine.analysis.group_counts import group_counts
+from engine.analysis.intervals import t_interval
+from engine.analysis.seeds import over_seeds
+from engine.run_spec import PruneScopeError
+from engine.specs.checks import command_line
+from pages.shared import formats
+from pages.shared.cache import catalog as load
+from pages.shared.cache import points as load_points
+from pages.shared.frame import Frame
+from pages.shared.training_note import training_sentence
+from pages.views.frontier.decision_record import Decision
+from pages.views.frontier.words import choice_sentence, unmarked
+
+
+def group_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
+    """Each group of few members at a point: grouping, group, n, dense, accuracy, low, high, change."""
+    examples = load.examples(frame.source, load.example_set(frame.source, frame.experiment))
+    groupings = load.groupings(examples)
+    models, right = [], []
+    for run in runs_of(frame, point)["run"].astype(str) if groupings else ():
+        levels, said = load.predictions(frame.source, run)
+        for at in np.flatnonzero(np.isin(levels, (0, point["level"]))):
+            models.append((run, levels[at]))
+            right.append(said[at] == examples["label"].to_numpy())
+    if not models:
+        return pd.DataFrame(columns=["grouping", "group", "n", "dense", "accuracy", "low", "high", "change"])
+    counts = group_counts(examples, pd.DataFrame(models, columns=["run", "level"]), np.stack(right), groupings)
+    counts["accuracy"] = counts["correct"] / counts["n"]
+    means = over_seeds(counts, ["level", "grouping", "group"], ["accuracy", "n"])
+    after = means[means["level"] == point["level"]].set_index(["grouping", "group"])
+    dense = means[means["level"] == 0].set_index(["grouping", "group"])["accuracy"].reindex(after.index)
+    low, high = t_interval(after["accuracy"], after["accuracy_sd"], after["accuracy_n"])
+    table = after.assign(dense=dense, low=low, high=high, change=after["accuracy"] - dense).reset_index()
+    return table[["grouping", "group", "n", "dense", "accuracy", "low", "high", "change"]]
+
+
+def runs_of(frame: Frame, point: pd.Series) -> pd.DataFrame:
+    """The runs whose mean a point is."""
+    levels = load.levels(frame.source, frame.experiment)
+    same = levels["level"] == point["level"]
+    for name in MODEL:
+        same &= levels[name] == point[name]
+    return levels[same].sort_values("seed")
+
+
+def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, trust: Agreement) -> pd.DataFrame:
+    """The frontier, best value first: what a person compares."""
+    at = np.flatnonzero(choice.frontier)
+    at = _without_repeats(points, choice, at[np.lexsort((at != choice.chosen, -choice.values[at]))])
+    names = ("technique", "treatment", "mitigation", "level", "sparsity", "accuracy", "n_seeds", choice.measure)
+    rows = {name: points[name].to_numpy()[at] for name in names}
+    spans = zip(*(wins[name] for name in ("position", "low", "high")), strict=True)
+    stretch = {place: f"{formats.number(low)} to {formats.number(high)}" for place, low, high in spans}
+    drawn = dict(zip(trust.table["position"], trust.table["share"], strict=True))
+    never = np.where(rows["n_seeds"] > 1, 0.0, np.nan)
+    techniques, treatments = map(formats.technique, rows["technique"]), map(formats.treatment, rows["treatment"])
+    dense = rows["level"] == 0
+    return pd.DataFrame(
+        {
+            "": ["★" if i == choice.chosen else "○" if i == choice.runner_up else "" for i in at],
+            "technique": ["Dense" if d else name for name, d in zip(techniques, dense, strict=True)],
+            "treatment": [formats.MISSING if d else name for name, d in zip(treatments, dense, strict=True)],
+            "mitigation": [str(name) for name in rows["mitigation"]],
+            "level": rows["level"],
+            "sparsity": [formats.sparsity(value) for value in rows["sparsity"]],
+            "accuracy": rows["accuracy"] * 100,
+            "unfairness": [formats.unfairness(value, choice.measure) for value in rows[choice.measure]],
+            "value": choice.values[at],
+            "wins at weights": [stretch.get(i, "none") for i in at],
+            "resamples": [100 * drawn.get(i, share) for i, share in zip(at, never, strict=True)],
+            "seeds": rows["n_seeds"],
+        }
+    )
+
+
+def _without_repeats(points: pd.DataFrame, choice: Choice, at: np.ndarray) -> np.ndarray:
+    """The places without the dense networks that equal an earlier one: techniques start from the same."""
+    level, accuracy, gap = (points[name].to_numpy()[at] for name in ("level", "accuracy", choice.measure))
+    first = {(accuracy[i], gap[i]): i for i in range(len(at) - 1, -1, -1) if level[i] == 0}
+    return at[[level[i] > 0 or first[accuracy[i], gap[i]] == i for i in range(len(at))]]
+
+
+def frontier_columns(measure: str) -> dict[str, Any]:
+    """How the frontier's columns are shown."""
+    column = st.column_config
+    return {
+        "": column.TextColumn(width=30, help="★ chosen, ○ runner-up"),
+        "accuracy": column.NumberColumn(format="%.1f %%"),
+        "unfairness": column.TextColumn(help=formats.measure(measure)),
+        "value": column.NumberColumn(format="%.3f", help="sparsity − weight × unfairness"),
+        "wins at weights": column.TextColumn(help="At any weight in this range this point is chosen."),
+        "resamples": column.ProgressColumn(
+            "chosen in resamples", format="%.0f %%", min_value=0, max_value=100, help="Seeds drawn again 500 times."
+        ),
+        "mitigation": None,
+    }
+
+
+def measures_table(points: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
+    """The choice under each measure, in words."""
+    rows, named = [], [points[name].to_numpy() for name in ("technique", "treatment", "level")]
+    for row in choices.itertuples():
+        if row.chosen is pd.NA:
+            rows.append((formats.measure(row.measure), formats.MISSING, formats.MISSING, formats.MISSING, row.reason))
+            continue
+        technique, treatment, level = (column[row.chosen] for column in named)
+        name = "Dense" if level == 0 else f"{formats.technique(str(technique))}, {treatment}"
+        gap = formats.unfairness(row.unfairness, row.measure)
+        rows.append(
+            (formats.measure(row.measure), name, formats.sparsity(row.sparsity), formats.percent(row.accuracy), gap)
+        )
+    return pd.DataFrame(rows, columns=["measure", "chosen", "sparsity", "accuracy", "unfairness"])
+
+
+def caution(frame: Frame, points: pd.DataFrame, point: pd.Series, measure: str) -> str:
+    """What to know of a point before comparing it with the dense network; may be empty."""
+    dense = points["level"] == 0
+    for name in MODEL:
+        dense &= points[name] == point[name]
+    gain = float(point["accuracy"] - points.loc[dense, "accuracy"].mean())
+    variant = (str(point["technique"]), str(point["treatment"]), str(point["mitigation"]))
+    return training_sentence(frame.source, frame.experiment, variant, int(point["level"]), gain, measure)
+
+
+def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreement, address: str) -> Decision:
+    """What a record says of the choice; `address` comes from `link`, which knows it only while a page runs."""
+    point = points.iloc[choice.chosen]
+    study, runs = frame.source.study, runs_of(frame, point)
+    made = [study.record(str(run)) for run in runs["run"]]
+    lost = rivals(points, choice)
+    names = {i: _name(row) for i, row in enumerate(points.to_dict("records"))}
+    groups, no_groups = _groups(frame, point)
+    lost = lost.assign(
+        reason=[
+            f"{reason} by {names[by]}" if by is not pd.NA else reason
+            for reason, by in zip(lost["reason"], lost["dominated_by"], strict=True)
+        ]
+    )
+    keep = [
+        "technique",
+        "treatment",
+        "mitigation",
+        "level",
+        "sparsity",
+        "accuracy",
+        "unfairness",
+        "value",
+        "n_seeds",
+        "reason",
+    ]
+    return Decision(
+        study=str(study.info.get("title") or frame.name),
+        sentence=unmarked(choice_sentence(points, choice, trust)),
+        choice=choice,
+        chosen=_facts(point, choice.measure),
+        runner_up=None if choice.runner_up is None else _facts(points.iloc[choice.runner_up], choice.measure),
+        rivals=lost[keep].astype(dict.fromkeys(keep[:3], str)),
+        classes=load_points.class_rows(frame.source, frame.experiment, int(point["point"])),
+        groups=groups,
+        no_groups=no_groups,
+        cautions=[text] if (text := caution(frame, points, point, choice.measure)) else [],
+        runs=[
+            {"run": str(run), "seed": record.spec.seed, **{k: v for k, v in record.provenance.items() if v != ""}}
+            for run, record in zip(runs["run"], made, strict=True)
+        ],
+        link=address,
+        command=command_line(made[0].spec),
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def _groups(frame: Frame, point: pd.Series) -> tuple[pd.DataFrame, str]:
+    """The table of groups, and why it is empty where it is."""
+    try:
+        table = group_table(frame, point)
+    except PruneScopeError as error:
+        return pd.DataFrame(), f"the groups cannot be read: {error}".rstrip(".")
+    return table, "" if len(table) else load.NO_GROUPS
+
+
+def _name(point: dict[str, Any]) -> str:
+    if point["level"] == 0:
+        return "the dense network"
+    return f"{formats.technique(str(point['technique']))}, {point['treatment']}, level {point['level']}"
+
+
+def _facts(point: pd.Series, measure: str) -> dict[str, Any]:
+    facts: dict[str, Any] = {name: str(point[name]) for name in MODEL}
+    facts |= {"level": int(point["level"]), "n_seeds": int(point["n_seeds"])}
+    for name in ("sparsity", "accuracy", "accuracy_sd", measure, f"{measure}_sd"):
+        value = float(point[name])
+        facts[name] = None if np.isnan(value) else round(value, 6)
+    return facts
+
+
+def weight_text(weight: float) -> str:
+    """A weight as the slider and the address write it: "0.0126", "1", "1000"."""
+    return f"{float(f'{weight:.3g}'):g}"
+
+
+def link(frame: Frame, choice: Choice) -> str:
+    """The address that shows this choice again, every setting written out."""
+    base = str(st.context.url or "").split("?")[0]
+    own = {"threshold": f"{100 * choice.threshold:.1f}", "weight": weight_text(choice.weight)}
+    fixed: dict[str, list[str]] = frame.settings | {key: [text] for key, text in own.items()}
+    fixed["measure"] = [formats.measure(choice.measure)]
+    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in fixed}
+    return f"{base}?{urlencode(fixed | others, doseq=True)}"

@@ -1,0 +1,246 @@
+"""The Harmed examples page in parts: the sentence, the filters, the gallery with its marks, the export."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from engine.analysis.examples.exemplars import Cut, Divergence, ranking, turned, votes
+from engine.run_spec import PruneScopeError
+from engine.store.annotations import MARKS, marks_stamp, write_mark
+from pages.shared import formats, members
+from pages.shared.cache import catalog as load
+from pages.shared.cache import predictions as load_predictions
+from pages.shared.example_images import example_images
+from pages.shared.formats import csv_bytes
+from pages.shared.frame import Frame
+from pages.shared.pickers import Known, Populations, distinct
+from pages.views.harmed.vote_card import WIDTH, vote_card
+
+PAGE = 12
+ANY = "any"
+SHOWN = {"Top 1 %": 99.0, "Top 5 %": 95.0, "Top 10 %": 90.0, "Modal": None, "All": 0.0}
+MARK_FILTER = ("all", "not yet marked", *MARKS)
+
+
+@dataclass(frozen=True, eq=False)
+class Exemplars:
+    """What the page works on: the examples, the networks, how they disagree, and the votes."""
+
+    known: Known
+    networks: Populations
+    found: Divergence
+
+
+def answer_sentence(accuracy: pd.DataFrame, what: Exemplars, percentile: float = 99.0) -> str:
+    """How many examples change their usual label, and how much harder the most changed ones are."""
+    rows = accuracy.set_index(["subset", "percentile", "population"])["accuracy"]
+    top, rest, found = f"{100 - percentile:g} %", ("taxicab rest", percentile), what.found
+    n, networks = len(found.modal), what.networks
+    labels = what.known.examples["label"].to_numpy()
+    worse, better = turned(labels, networks.dense, networks.compressed, found, len(what.known.classes))
+    text = (
+        f"**{formats.count(found.modal.sum())} of {formats.count(n)} examples ({formats.percent(found.modal.mean())}) "
+        f"get another usual label**, {formats.count(worse)} of them for the worse and {formats.count(better)} for the "
+        f"better, at {formats.sparsity(what.networks.sparsity)} sparsity ({what.networks.words}, "
+        f"{formats.seeds(found.n_models)}). On the {top} on which dense and compressed networks disagree most, the "
+        f"compressed ones are right in **{formats.percent(rows[('taxicab', percentile, 'compressed')])}**, the dense "
+        f"ones in {formats.percent(rows[('taxicab', percentile, 'dense')])}; on the rest, in "
+        f"{formats.percent(rows[(*rest, 'compressed')])} and {formats.percent(rows[(*rest, 'dense')])}."
+    )
+    if what.networks.working:
+        text += f" Beyond {what.networks.working} these networks have broken down for everybody."
+    return text
+
+
+def ties_sentence(what: Exemplars, cut: Cut) -> str:
+    """What chance decided: ties of votes, and ties of scores at the edge of the cut."""
+    n = formats.count(what.found.tied.sum())
+    text = f"On {n} examples votes tie; such an example is modal only if no most frequent label is common to both."
+    if cut.n_left_out:
+        text += (
+            f" {formats.count(cut.n_tied)} examples share the lowest score of the top {100 - cut.percentile:g} % "
+            f"({cut.edge} of {2 * what.found.n_models}); chance, with a fixed seed, left "
+            f"{formats.count(cut.n_left_out)} of them out."
+        )
+    if cut.edge == 0:
+        text += " The cut reaches examples on which all networks agree: too few seeds or too little change to fill it."
+    if what.found.n_models < 5:
+        text += f" With {formats.seeds(what.found.n_models)} the scores are coarse; the paper had 30."
+    return text
+
+
+def choose_examples(frame: Frame, what: Exemplars, cuts: dict[float, Cut]) -> np.ndarray:
+    """Positions of the examples that the filters leave, most changed first."""
+    table = what.known.examples
+    keep = np.ones(len(table), bool)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        shown = st.segmented_control(
+            "Show", list(SHOWN), default="Top 1 %", required=True, key="show", bind="query-params"
+        )
+        percentile = SHOWN[str(shown)]
+        if percentile is None:
+            keep &= what.found.modal
+        elif percentile:
+            keep &= cuts[percentile].chosen
+        names = distinct([str(c) for c in what.known.classes["class"]], lambda c: what.known.class_names[int(c)])
+        chosen = _pick("Class", list(names), "class")
+        if chosen != ANY:
+            keep &= (table["label"] == int(names[chosen])).to_numpy()
+        for label, columns in (("Group", load.groupings(table)), ("Member", members.groupings(table)[:1])):
+            keep &= _choose_group(table, columns, label)
+        keep &= _choose_mark(frame, what)
+    order = ranking(what.found.taxicab)
+    return order[keep[order]]
+
+
+def _choose_group(table: pd.DataFrame, columns: list[str], label: str) -> np.ndarray:
+    """The examples of one group of one of the columns."""
+    everyone = np.ones(len(table), bool)
+    places = {
+        f"{column.replace('_', ' ')}: {value}": (column, value)
+        for column in columns
+        for value in sorted(table[column].dropna().unique().tolist(), key=lambda value: (str(type(value)), value))
+    }
+    if not places:
+        return everyone
+    name = columns[0].replace("_", " ").capitalize() if len(columns) == 1 else label
+    chosen = _pick(name, list(places), label.lower())
+    if chosen == ANY:
+        return everyone
+    column, value = places[chosen]
+    return (table[column] == value).to_numpy(bool, na_value=False)
+
+
+def _choose_mark(frame: Frame, what: Exemplars) -> np.ndarray:
+    chosen = str(st.selectbox("Marks", list(MARK_FILTER), key="marks", bind="query-params", width=150))
+    marks = current_marks(frame, what.known)
+    n = len(what.known.examples)
+    if chosen == "all":
+        return np.ones(n, bool)
+    wanted = marks if chosen == "not yet marked" else marks[marks["mark"] == chosen]
+    inside = np.isin(np.arange(n), wanted["example"])
+    return ~inside if chosen == "not yet marked" else inside
+
+
+def current_marks(frame: Frame, known: Known) -> pd.DataFrame:
+    """The marks on these examples as they are now."""
+    return load_predictions.marks(frame.source, known.name, marks_stamp(frame.source.study, known.name))
+
+
+def show_gallery(frame: Frame, what: Exemplars, order: np.ndarray) -> None:
+    """The examples page by page: picture, votes, groups, and the mark that a person gives."""
+    n_pages = max(1, -(-len(order) // PAGE))
+    if not len(order):
+        st.info("**No example is left.** Show more of them, or another class or group.", icon=":material/info:")
+        return
+    top = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
+    page = 1
+    if n_pages > 1:
+        page = int(top.number_input("Page", 1, n_pages, 1, key="page", bind="query-params", width=140))
+    first = (min(page, n_pages) - 1) * PAGE
+    top.caption(
+        f"{formats.count(first + 1)} to {formats.count(min(first + PAGE, len(order)))} of "
+        f"{formats.count(len(order))} examples, most changed first. Blue: votes of the dense networks; orange: of the "
+        "compressed ones; the true class is underlined."
+    )
+    images, problem = example_images(what.known.spec, what.known.examples["label"].to_numpy(), "Everything else is")
+    if images is None:
+        st.info(problem, icon=":material/image_not_supported:")
+    marks = current_marks(frame, what.known).set_index("example")["mark"]
+    with st.container(horizontal=True, gap="small"):
+        for rank, example in enumerate(order[first : first + PAGE], first + 1):
+            with st.container(border=True, width=WIDTH + 34, gap="xsmall"):
+                _show_card(frame, what, int(example), rank, images, marks.get(int(example)))
+
+
+def _show_card(
+    frame: Frame, what: Exemplars, example: int, rank: int, images: np.ndarray | None, mark: str | None
+) -> None:
+    names, row = what.known.class_names, what.known.examples.iloc[example]
+    label = int(row["label"])
+    dense, compressed = (
+        votes(said[:, [example]], len(what.known.classes))[0]
+        for said in (what.networks.dense, what.networks.compressed)
+    )
+    alt = (
+        f"Example {example}, true class {names.get(label, label)}. Dense: {_in_words(dense, names)}. "
+        f"Compressed: {_in_words(compressed, names)}."
+    )
+    st.image(
+        vote_card(images[example] if images is not None else None, dense, compressed, label, names, frame.dark),
+        width=WIDTH,
+        alt=alt,
+    )
+    groups = _groups(row, what.known.examples)
+    st.caption(
+        f"**{rank}** · true **{formats.plain(names.get(label, label))}** · score {what.found.taxicab[example]} of "
+        f"{2 * what.found.n_models}{' · modal' if what.found.modal[example] else ''}  \n"
+        f"{f'{groups} · ' if groups else ''}example {example}"
+    )
+    key = f"mark-{what.known.name}-{example}-{mark}"
+    st.segmented_control(
+        f"Mark example {example}",
+        list(MARKS),
+        default=mark,
+        key=key,
+        label_visibility="collapsed",
+        on_change=_save,
+        args=(frame, what.known.name, example, key),
+    )
+
+
+def _save(frame: Frame, name: str, example: int, key: str) -> None:
+    try:
+        write_mark(frame.source.study, name, example, st.session_state[key])
+    except PruneScopeError as error:
+        st.toast(f"The mark was not kept: {formats.plain(error)}", icon=":material/error:")
+
+
+def _in_words(counts: np.ndarray, names: dict[int, str]) -> str:
+    order = [number for number in np.argsort(-counts, kind="stable") if counts[number]]
+    return ", ".join(f"{names.get(int(number), number)} {counts[number]} times" for number in order)
+
+
+def _groups(row: pd.Series, table: pd.DataFrame) -> str:
+    columns = [*load.groupings(table), *members.groupings(table)[:1]]
+    kept = [c for c in dict.fromkeys(columns) if not pd.isna(row[c])]
+    return ", ".join(formats.plain(f"{column.replace('_', ' ')} {row[column]}") for column in kept)
+
+
+def gallery_table(what: Exemplars, order: np.ndarray, marks: pd.DataFrame) -> pd.DataFrame:
+    """One row per example that is left: labels, votes, score, groups, attributes, mark; for people and spreadsheets."""
+    names, n_classes = what.known.class_names, len(what.known.classes)
+    examples = what.known.examples.iloc[order]
+    table = pd.DataFrame({"example": order, "true class": [names.get(int(c), str(c)) for c in examples["label"]]})
+    for title, said in (("dense", what.networks.dense), ("compressed", what.networks.compressed)):
+        counts = votes(said[:, order], n_classes)
+        table[f"{title} votes"] = [_in_words(row, names) for row in counts]
+    table["taxicab"] = what.found.taxicab[order]
+    table["modal"] = what.found.modal[order]
+    table["tied"] = what.found.tied[order]
+    others = examples.drop(columns=["example", "label"]).reset_index(drop=True)
+    marked = marks.set_index("example")[["mark", "note", "time"]].reindex(order).reset_index(drop=True)
+    return pd.concat([table, marked, others], axis=1)
+
+
+def show_marks(frame: Frame, what: Exemplars) -> None:
+    """How many examples carry which mark, and all marks as a file."""
+    marks = current_marks(frame, what.known)
+    counts = marks["mark"].value_counts()
+    said = ", ".join(f"{formats.count(counts.get(mark, 0))} {mark}" for mark in MARKS)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**Marked so far:** {said}." if len(marks) else "**Nothing is marked yet.**")
+        st.download_button(
+            "Marks as CSV",
+            lambda: csv_bytes(gallery_table(what, marks["example"].to_numpy(), marks)),
+            f"marks-{frame.name}-{what.known.name}.csv",
+            "text/csv",
+            key="marks-csv",
+            disabled=marks.empty,
+        )
+
+
+def _pick(label: str, options: list[str], key: str) -> str:
+    return str(st.selectbox(label, [ANY, *options], key=key, bind="query-params", width=150))

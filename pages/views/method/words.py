@@ -1,0 +1,164 @@
+"""How the numbers are made: what the Method page says, from the engine's tables wherever they know it."""
+
+import pandas as pd
+
+from engine.analysis.columns import VARIANT
+from engine.analysis.unfairness import UNFAIRNESS
+from engine.datasets.dataset_table import DATASETS
+from engine.pruning.schedules import TREATMENTS
+from engine.pruning.techniques import TECHNIQUES
+from engine.run_spec import PruneScopeError
+from engine.store.catalog import Catalog
+from engine.store.study import Study, examples_name
+from pages.shared import formats
+from pages.shared.cache.catalog import EXPERIMENT, Source, n_models
+from pages.shared.protocol import difference_sentence
+
+SPLITS = {
+    "official": "The sides that the data set comes with; where it has none, a fixed half or fifth is tested.",
+    "writers": "Every second writer of each series is tested, by number. Nobody's digits are on both sides.",
+    "test10k": "Of the official test side, the 10,000 digits that are MNIST's own.",
+}
+
+ATTRIBUTES = {
+    "tilt": "slope of the least-squares line of column on row through the lit pixels (above 127). 0 is upright, "
+    "positive leans left; unknown where fewer than two rows are lit.",
+    "abs_tilt": "size of the tilt, whichever way it leans.",
+    "activation": "mean pixel value, 0 (all black) to 1; thick or elaborate strokes have more.",
+    "distance": "Euclidean distance, pixels 0 to 1, from the mean training image of the same class.",
+    "entropy": "Shannon entropy of the pixel values in bits, 0 (one value only) to 8.",
+}
+
+INTERVALS = (
+    "**A mean over seeds**: Student's 95 % interval, n − 1 degrees of freedom. One seed has none. It covers what other "
+    "seeds would give, not what other test examples would.",
+    "**The rate of a group or writer**: Wilson's 95 % interval for its number of examples, however many seeds there "
+    "are, since all of them see the same examples.",
+    "**A line through writers**: least squares with a 95 % band. Whether its slope changes is tested on each writer's "
+    "own change, with errors that allow for unequal spread (HC3). It covers which writers were drawn, not which seeds. "
+    "Where writers come in several series, the sentence is about the slope within series, each with a level of its "
+    "own: a line over all would also show how the series differ.",
+    "**Whether writers differ at all**: the digits of each class are dealt anew to the writers who wrote some, 500 "
+    "times. What they lose then is what chance alone gives; p is the share of deals that spread them at least as wide.",
+    "**The choice on the frontier, and which class falls first**: seeds are drawn again 500 times with replacement. "
+    "The share of draws that choose the same network, or name the same class, says how sure it is.",
+    "**Class accuracy on many causes**: errors let neighbouring rows (HAC, as in the paper) or all rows of a run "
+    "depend on each other.",
+)
+
+FRONTIER = (
+    "Each point is a technique and treatment at one level: the mean of its seeds.",
+    "Points below the accuracy threshold are out. Of the rest, a point is on the frontier if no other is at least as "
+    "sparse and at least as fair and better in one. Ties stay.",
+    "The choice has the highest value: sparsity − weight × unfairness. The weight says how many points of sparsity one "
+    "point of unfairness is worth; it is yours to set, and no data can set it for you.",
+)
+
+LIMITS = (
+    "Whether a network is fair. It compares classes and groups; which gap matters is a matter for people.",
+    "Who is hurt outside the listed classes and groups. What was not recorded cannot be seen.",
+    "How another population, network or data set fares: each experiment speaks for itself.",
+    "Why a class falls. Tilt or class size may go along with a loss without causing it.",
+    "That a small difference is real. Of many classes, one always looks worst by chance; n and intervals stand beside "
+    "each number for that reason.",
+    "How the choice does on fresh data. The test split was looked at to choose; confirm on data that was not.",
+    "What another kind of computer would predict, example by example. x86-64 processors are made to round alike; "
+    "others do not, and training magnifies that as it magnifies another seed. Go by means over seeds.",
+    "Speed or memory saved. Sparsity counts zeros; whether hardware gains from them is another matter.",
+)
+
+PAPERS = (
+    "Paganini 2020, *Prune Responsibly*: class curves, writers, unfairness, the frontier.",
+    "Hooker et al. 2020, *Characterising Bias in Compressed Models*: examples and subgroups that compression harms.",
+    "Tran et al. 2022, *Pruning has a disparate impact on model accuracy*: excessive loss and its causes.",
+    "Good et al. 2022, *Recall Distortion in Neural Network Pruning and the Undecayed Pruning Algorithm*: "
+    "intensification.",
+)
+
+
+def summary(catalog: Catalog) -> str:
+    """What everything rests on, with numbers; markdown."""
+    models = catalog.tables["levels"].num_rows
+    said = int(catalog.tables["classes"]["n"].to_numpy().sum())
+    return (
+        f"**Every number here comes from {formats.count(said)} recorded predictions: what each of "
+        f"{formats.count(models)} models says of each test example.**"
+    )
+
+
+def split_table(catalog: Catalog, study: Study) -> pd.DataFrame:
+    """The data sets of the study: classes, examples, what the split means."""
+    rows = []
+    first = catalog.runs.drop_duplicates(["dataset", "split", "protocol"]).astype(str)
+    sets = {
+        examples_name(study.record(run).spec): (dataset, split)
+        for run, dataset, split in zip(first["run"], first["dataset"], first["split"], strict=True)
+    }
+    for name, (dataset, split) in sorted(sets.items()):
+        try:
+            facts = study.class_facts(name)
+            sizes = [formats.count(value) for value in (len(facts), facts["n_train"].sum(), facts["n_test"].sum())]
+        except PruneScopeError:
+            sizes = [formats.MISSING] * 3
+        licence = DATASETS[dataset].licence if dataset in DATASETS else formats.MISSING
+        rows.append((formats.dataset(dataset), split, *sizes, SPLITS.get(split, ""), licence))
+    names = ["Data set", "Split", "Classes", "Training", "Test", "Who is tested", "Licence"]
+    return _markdown(pd.DataFrame(rows, columns=names))
+
+
+def technique_table(catalog: Catalog) -> pd.DataFrame:
+    """The techniques of the study, in the order of their table."""
+    there = set(catalog.runs["technique"].astype(str))
+    rows: list[tuple[str, str, str]] = [
+        (row.label, row.help, row.compares) for key, row in TECHNIQUES.items() if key in there
+    ]
+    rows += [(key, "Not one of ours: it came with the predictions.", "") for key in sorted(there - set(TECHNIQUES))]
+    return _markdown(pd.DataFrame(rows, columns=["Technique", "What goes", "Compared within"]))
+
+
+def treatment_sentences(catalog: Catalog) -> str:
+    """What follows a cut, and what tells its effect from that of the cut; markdown."""
+    texts = [f"**{formats.treatment(key)}**: {text}" for key, text in TREATMENTS.items()]
+    n_controls = catalog.control_levels["run"].nunique()
+    there = f"here {formats.count(n_controls)} runs" if n_controls else "there is none in this study"
+    texts.append(
+        "A finetuned network has trained longer than the dense one. **Control**: trains as long, of the same seed, and "
+        f"loses no weight ({there}). Red flags, the Frontier and Recall distortion set finetuned networks against it."
+    )
+    return " ".join(texts)
+
+
+def attribute_sentences() -> tuple[str, ...]:
+    """How each attribute of an image is computed; markdown."""
+    return tuple(f"**{name.replace('abs_', 'absolute ')}**: {text}" for name, text in ATTRIBUTES.items())
+
+
+def measure_table() -> pd.DataFrame:
+    """Every unfairness measure: what it says, its formula, its source."""
+    rows = [(row.label, row.help, row.formula, row.source) for row in UNFAIRNESS.values()]
+    table = _markdown(pd.DataFrame(rows, columns=["Measure", "What it says", "Formula", "Source"]))
+    return table.assign(Formula=[f"`{row.formula}`" for row in UNFAIRNESS.values()])
+
+
+def paper_sentences(catalog: Catalog, source: Source) -> tuple[str, ...]:
+    """Each experiment of the study, the one of most models first, against the paper that it follows; markdown."""
+    sentences = []
+    groups = dict(list(catalog.runs.groupby(list(EXPERIMENT), observed=True)))
+    for runs in (groups[experiment] for experiment in n_models(catalog).index):
+        seeds = runs.groupby(list(VARIANT), observed=True)["seed"].nunique()
+        spec = source.study.record(str(runs["run"].iloc[0])).spec
+        name = f"{formats.network(spec.network)} on {formats.dataset(spec.dataset)}, {runs['protocol'].iloc[0]}"
+        size = "1 run" if len(runs) == 1 else f"{formats.count(len(runs))} runs"
+        against = difference_sentence(spec, int(seeds.min()), int(seeds.max()))
+        sentences.append(f"**{formats.plain(name)}** ({size}). {against}")
+    return tuple(sentences)
+
+
+def bullets(sentences: tuple[str, ...]) -> str:
+    """A list in markdown."""
+    return "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _markdown(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with every cell made plain, for a table that reads markdown."""
+    return table.map(lambda value: formats.plain(value) if isinstance(value, str) else value)

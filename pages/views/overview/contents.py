@@ -1,0 +1,83 @@
+"""What a study holds: its figures, its experiments, and the runs that are not whole."""
+
+import pandas as pd
+
+from engine.run_spec import PruneScopeError
+from engine.store.catalog import Catalog
+from engine.store.study import Study
+from pages.shared import formats
+from pages.shared.cache.catalog import EXPERIMENT, Experiment, n_models
+
+SHOWN = 3
+"""How many of the runs that are not whole are named."""
+
+
+def about(study: Study) -> str:
+    """What the study says of itself; empty where it says nothing."""
+    try:
+        words = [str(study.info.get(key, "")).strip() for key in ("title", "description")]
+    except PruneScopeError as error:
+        return str(error)
+    return " ".join(text if text.endswith(".") else f"{text}." for text in words if text)
+
+
+def figures(catalog: Catalog) -> dict[str, tuple[str, str]]:
+    """Four counts with their explanation: runs, models, seeds, data sets."""
+    runs = _pruned(catalog)
+    return {
+        "Runs": (formats.count(len(runs)), "A run is one network, trained and then pruned level by level."),
+        "Models": (
+            formats.count(len(catalog.levels)),
+            "A model is one run at one level. The study keeps what each says of every test example.",
+        ),
+        "Seeds": (formats.count(runs["seed"].nunique()), "Runs with different seeds differ in nothing but chance."),
+        "Data sets": (formats.count(runs["dataset"].nunique()), ""),
+    }
+
+
+def experiment_table(catalog: Catalog, chosen: Experiment) -> pd.DataFrame:
+    """One row per experiment, the one of most models first; the one that is shown is marked. Cells are markdown."""
+    groups = _pruned(catalog).groupby(list(EXPERIMENT), observed=True)
+    table = groups.agg(
+        runs=("run", "size"), techniques=("technique", "nunique"), seeds=("seed", "nunique"), seconds=("seconds", "sum")
+    )
+    models = n_models(catalog)
+    table = table.reindex(models.index).assign(models=models).reset_index()
+    here = [Experiment(*map(str, row)) == chosen for row in table[list(EXPERIMENT)].itertuples(index=False)]
+    return pd.DataFrame(
+        {
+            "Shown": ["●" if is_here else "" for is_here in here],
+            "Data set": [formats.plain(formats.dataset(str(name))) for name in table["dataset"]],
+            "Split": [formats.plain(name) for name in table["split"]],
+            "Network": [formats.plain(formats.network(str(name))) for name in table["network"]],
+            "Protocol": [formats.plain(name) for name in table["protocol"]],
+            **{name.capitalize(): table[name].map(formats.count) for name in ("techniques", "seeds", "runs", "models")},
+            "Hours": [f"{seconds / 3600:.1f}" for seconds in table["seconds"]],
+        }
+    )
+
+
+def not_whole(catalog: Catalog) -> list[str]:
+    """Sentences on runs that could not be read and runs that stopped before their last level."""
+    sentences = []
+    if catalog.broken:
+        sentences.append(f"{_runs(len(catalog.broken))} left out: {_some(list(catalog.broken.values()))}")
+    stopped = catalog.runs[catalog.runs["stopped"].astype(str) != ""]
+    if len(stopped):
+        reasons = [f"{row.run}: {row.stopped}" for row in stopped.itertuples()]
+        sentences.append(f"{_runs(len(stopped))} stopped early: {_some(reasons)}")
+    return sentences
+
+
+def _pruned(catalog: Catalog) -> pd.DataFrame:
+    """The runs that are no controls."""
+    return catalog.runs[~catalog.runs["run"].isin(catalog.control_levels["run"])]
+
+
+def _runs(n: int) -> str:
+    return "1 run was" if n == 1 else f"{formats.count(n)} runs were"
+
+
+def _some(reasons: list[str]) -> str:
+    more = len(reasons) - SHOWN
+    return " ".join(reasons[:SHOWN]) + (f" And {formats.count(more)} more." if more > 0 else "")

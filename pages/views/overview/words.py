@@ -1,0 +1,164 @@
+"""Red flags in words and as a table: what the Overview says of the sparsest networks that keep their accuracy."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from engine.analysis.curves.red_flags import NO_DENSE, headline
+from pages.shared import formats
+from pages.shared.cache.catalog import Experiment, Source
+from pages.shared.training_note import training_sentence
+
+WITHIN = 0.01
+"""How much accuracy may be lost for it to count as kept; `red_flags` takes the same."""
+
+LITTLE = 0.005
+"""A loss below this is told, but not held against the model."""
+
+NO_BREAK = "\u00a0"
+
+HEAT = "213, 94, 0"
+"""Colour of a loss in the table, as red, green, blue."""
+
+
+def experiment_name(experiment: Experiment) -> str:
+    """An experiment's network and data set, as in "LeNet on QMNIST"."""
+    return (
+        f"{formats.plain(formats.network(experiment.network))} on {formats.plain(formats.dataset(experiment.dataset))}"
+    )
+
+
+def headline_sentence(flags: pd.DataFrame, experiment: Experiment, names: Mapping[int, str]) -> str:
+    """How much the sparsest model that keeps the accuracy leaves out, who loses there, and who loses most of all."""
+    name = experiment_name(experiment)
+    if (flags["reason"] == NO_DENSE).all():
+        return f"**What {name} loses cannot be said**: {NO_DENSE}."
+    if flags["sparsity"].isna().all():
+        return f"**No pruned {name} stays within 1 point of the dense network's accuracy.**"
+    flag = flags.loc[flags["sparsity"].idxmax()]
+    kept = f"{name} can lose {formats.sparsity(flag['sparsity'])} of its weights within 1 point of accuracy"
+    return f"**{kept}, {_losses(flag, names)}.**{_largest_loss(flags, flag, names)}"
+
+
+def _losses(flag: pd.Series, names: Mapping[int, str]) -> str:
+    """The class and the group that lose at the sparsest level, or that none loses much."""
+    changes = {kind: flag[f"{kind}_change"] for kind in ("class", "group") if not pd.isna(flag[f"{kind}_change"])}
+    losers = [_loss(flag, kind, names) for kind, change in changes.items() if change <= -LITTLE]
+    if losers:
+        return f"but {' and '.join(losers)}"
+    nobody = f"no {' or '.join(changes) or 'class'} loses"
+    most = min(changes.values(), default=0.0)
+    return f"and {nobody} more than {formats.points_in_words(most)}" if most < 0 else f"and {nobody} any"
+
+
+def _largest_loss(flags: pd.DataFrame, told: pd.Series, names: Mapping[int, str]) -> str:
+    """The largest loss of all, where it is another model's than the one told of."""
+    most = headline(flags)
+    worst = flags[(flags[["class_change", "group_change"]] == most.change).any(axis=1)]
+    if worst.empty or worst.index[0] == told.name:
+        return ""
+    other = worst.iloc[0]
+    loss = _loss(other, "class" if other["class_change"] == most.change else "group", names)
+    model = formats.plain(formats.model(other))
+    return f" **Under {model}, {loss} at {formats.sparsity(other['sparsity'])} sparsity, and the total hides it.**"
+
+
+def detail_sentences(flags: pd.DataFrame) -> str:
+    """Which model the headline speaks of; markdown."""
+    if (flags["reason"] == NO_DENSE).all():
+        return "Other pages show what there is."
+    if flags["sparsity"].isna().all():
+        return "Either the first cut is too deep, or the training after it is too short."
+    flag = flags.loc[flags["sparsity"].idxmax()]
+    before = "trained as long without pruning" if flag["controlled"] else "before"
+    return (
+        f"The sparsest is {formats.plain(formats.model(flag))}, level {flag['level']}, mean of "
+        f"{formats.seeds(flag['n_seeds'])}: accuracy {formats.percent(flag['dense_accuracy'])} {before}, "
+        f"{formats.percent(flag['accuracy'])} after."
+    )
+
+
+def detail_training(flags: pd.DataFrame, source: Source, experiment: Experiment) -> str:
+    """What of that model's change since dense is training; empty where a control stands for it, or it gains little."""
+    if flags["sparsity"].isna().all():
+        return ""
+    flag = flags.loc[flags["sparsity"].idxmax()]
+    if flag["controlled"]:
+        return ""
+    variant = (str(flag["technique"]), str(flag["treatment"]), str(flag["mitigation"]))
+    return training_sentence(
+        source, experiment, variant, int(flag["level"]), float(flag["accuracy"] - flag["dense_accuracy"])
+    )
+
+
+def cautions(flags: pd.DataFrame, n_classes: int) -> str:
+    """What a reader of the losses should know before believing them."""
+    known = flags.dropna(subset="level")
+    texts = [f"The worst of {n_classes} classes is picked after looking, so chance makes its loss look larger."]
+    if (known["n_seeds"] > 1).any():
+        texts.insert(0, "± is half of a 95 % interval over seeds; where it is larger than the loss, it may be chance.")
+    if known["controlled"].any():
+        texts.append("Finetuned networks are compared with one that trained as long without pruning.")
+    single = int((known["n_seeds"] == 1).sum())
+    if single:
+        rows = (
+            "all rows have"
+            if single == len(known)
+            else f"{single} of {len(known)} rows {'have' if single > 1 else 'has'}"
+        )
+        texts.insert(0, f"{rows[0].upper()}{rows[1:]} one seed only, which gives no interval.")
+    return " ".join(texts)
+
+
+def left_out(flags: pd.DataFrame) -> list[str]:
+    """For each reason, a sentence that names the models that are not in the table; markdown."""
+    sentences = []
+    for reason, rows in flags[flags["level"].isna()].groupby("reason"):
+        models = ", ".join(formats.model(flag) for _, flag in rows.iterrows())
+        sentences.append(formats.plain(f"Not listed, since {reason}: {models}."))
+    return sentences
+
+
+def flag_table(flags: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
+    """One row per model that keeps its accuracy, the largest loss of a class first; cells are markdown."""
+    rows = flags.dropna(subset="level").sort_values("class_change", kind="stable")
+    largest = max(-float(rows[["class_change", "group_change"]].min(axis=None)), WITHIN) if len(rows) else WITHIN
+    table = pd.DataFrame(
+        {
+            "Technique": [formats.plain(formats.model(flag)) for _, flag in rows.iterrows()],
+            "Sparsest within 1 pt": [formats.sparsity(value) for value in rows["sparsity"]],
+            "Worst class": [_cell(flag, "class", names, largest) for _, flag in rows.iterrows()],
+            "Worst group": [_cell(flag, "group", names, largest) for _, flag in rows.iterrows()],
+            "Class gap": [formats.times(value).replace(" ", NO_BREAK) for value in rows["class_gap_times"]],
+            "Seeds": [formats.count(n) for n in rows["n_seeds"]],
+        }
+    )
+    return table.drop(columns="Worst group") if rows["group_change"].isna().all() else table
+
+
+def _cell(flag: pd.Series, kind: str, names: Mapping[int, str], largest: float) -> str:
+    """Who loses most and how much, on a background that darkens with the loss."""
+    change = flag[f"{kind}_change"]
+    if pd.isna(change):
+        return formats.MISSING
+    heat = max(0.0, min(1.0, -change / largest)) / 2
+    doubt = formats.plus_minus(flag[f"{kind}_low"], flag[f"{kind}_high"])
+    shown = f"**{_who(flag, kind, names)}**: {formats.points(change)}"
+    shown = f':color[{shown}]{{background="rgba({HEAT}, {heat:.2f})"}}' if heat else shown
+    doubt = doubt.replace(" ", NO_BREAK)
+    return f"{shown} {doubt} :gray[n{NO_BREAK}{formats.count(flag[f'{kind}_n'])}]"
+
+
+def _who(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
+    if kind == "class":
+        return formats.plain(names.get(int(flag["class"]), flag["class"]))
+    return f"{formats.plain(flag['grouping'])} {formats.plain(flag['group'])}"
+
+
+def _loss(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
+    """Who loses how much, as in "class 8 loses 4.1 points (± 1.2)"."""
+    who = f"{'class ' if kind == 'class' else ''}{_who(flag, kind, names)}"
+    doubt = formats.plus_minus(flag[f"{kind}_low"], flag[f"{kind}_high"]) or "one seed"
+    if flag[f"{kind}_high"] >= 0:
+        doubt += ", may be chance"
+    return f"{who} loses {formats.points_in_words(flag[f'{kind}_change'])} ({doubt})"

@@ -1,0 +1,129 @@
+"""The Subgroups page in parts: which groups and rate are asked for, the sentence, the table."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from engine.analysis.examples.subgroups import RATES, SMALL
+from pages.shared import formats
+from pages.shared.cache import catalog as load
+from pages.shared.pickers import Known, Populations, distinct
+
+MOST_COLUMNS = 3
+MOST_GROUPS = 60
+"""More intersections than this cannot be read; a column less is asked for."""
+
+EVERY = "every class"
+LABEL = "class"
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which columns are crossed, which rate is looked at, and for which class against the rest."""
+
+    columns: tuple[str, ...]
+    rate: str
+    positive: int | None
+
+
+def choose_rates(what: Known) -> Asked:
+    """The columns, the class and the rate, all in the address."""
+    offered = distinct(load.groupings(what.examples), lambda name: name.replace("_", " "))
+    columns = st.multiselect(
+        "Groups",
+        list(offered),
+        default=list(offered)[:2],
+        max_selections=MOST_COLUMNS,
+        key="groups",
+        bind="query-params",
+        help="Columns of the examples with up to 20 values. Two or three are also crossed.",
+        width=320,
+    )
+    names = distinct([str(number) for number in what.classes["class"]], lambda c: what.class_names[int(c)])
+    binary = len(names) == 2
+    options = list(names) if binary else [EVERY, *names]
+    chosen = str(
+        st.selectbox(
+            "Class against the rest",
+            options,
+            index=len(options) - 1 if binary else 0,
+            key="positive",
+            bind="query-params",
+            help="False positives: others taken for this class. False negatives: this class taken for others. "
+            "With every class there is only the error.",
+            width=200,
+        )
+    )
+    positive = None if chosen == EVERY else int(names[chosen])
+    rates = list(RATES) if positive is not None else ["error"]
+    rate = st.segmented_control(
+        "Rate", rates, default="error", required=True, format_func=RATES.__getitem__, key="rate", bind="query-params"
+    )
+    return Asked(tuple(offered[name] for name in columns), str(rate), positive)
+
+
+def answer_sentence(table: pd.DataFrame, asked: Asked, networks: Populations) -> str:
+    """Whose errors grow most, against everybody's, and whether that could be chance."""
+    rows = table[table["rate"] == asked.rate]
+    everybody = rows[rows["grouping"] == "all"].iloc[0]
+    rate = RATES[asked.rate].lower()
+    text = (
+        f"At {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, {formats.seeds(len(networks.dense))}) "
+        f"the {rate} goes from {formats.percent(everybody['dense'])} to {formats.percent(everybody['compressed'])}"
+    )
+    groups = rows[(rows["grouping"] != "all") & ~rows["small"] & rows["against_rest"].notna()]
+    if groups.empty:
+        return f"{text}. No group is large enough to be told from the others."
+    worst = groups.loc[groups["against_rest"].idxmax()]
+    relative = "" if pd.isna(worst["normalised"]) else f", {worst['normalised']:+.0f} % of dense"
+    text += (
+        f"; for **{formats.plain(worst['group'])}** ({formats.count(worst['n'])} examples) it changes by "
+        f"**{formats.points(worst['change'])}**{relative}, {formats.points(worst['against_rest'])} against all others. "
+    )
+    found = groups[groups["p_corrected"] < ALPHA]
+    if found.empty:
+        return (
+            text + f"None of {len(groups)} groups changes differently from the others beyond chance (5 %, corrected)."
+        )
+    return (
+        text
+        + f"{len(found)} of {len(groups)} groups change differently from the others beyond chance (5 %, corrected)."
+    )
+
+
+def shown_table(table: pd.DataFrame, asked: Asked) -> pd.DataFrame:
+    """The groups at one level, the largest growth first, for people."""
+    rows = table[table["rate"] == asked.rate].sort_values("against_rest", ascending=False, na_position="first")
+    return pd.DataFrame(
+        {
+            "grouping": rows["grouping"],
+            "group": rows["group"],
+            "n": rows["n"],
+            "": ["small" if small else "" for small in rows["small"]],
+            "dense": rows["dense"] * 100,
+            "compressed": rows["compressed"] * 100,
+            "change": [
+                f"{formats.points(row.change)} {formats.plus_minus(row.low, row.high)}".strip()
+                for row in rows.itertuples()
+            ],
+            "of dense": rows["normalised"],
+            "against the others": [formats.points(value) for value in rows["against_rest"]],
+            "p": [formats.number(p, 2) for p in rows["p_corrected"]],
+        }
+    )
+
+
+def table_columns() -> dict[str, object]:
+    """How the columns of `shown_table` are shown."""
+    column = st.column_config
+    return {
+        "n": column.NumberColumn(format="localized", help="Examples that the rate is about."),
+        "": column.TextColumn(width=60, help=f"Fewer than {SMALL} examples: the rate is shaky."),
+        "dense": column.NumberColumn(format="%.1f %%"),
+        "compressed": column.ProgressColumn(format="%.1f %%", min_value=0, max_value=100),
+        "change": column.TextColumn(help="With a 95 % interval over new seeds and new examples."),
+        "of dense": column.NumberColumn(format="%+.0f %%", help="(compressed − dense) / dense"),
+        "p": column.TextColumn("p, corrected", help="That the group changes like all others; Holm over all groups."),
+    }

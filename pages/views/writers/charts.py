@@ -1,0 +1,253 @@
+"""Charts of the Writers page: before against after, change against an attribute, how the attribute is spread."""
+
+from collections.abc import Iterator
+from colorsys import hls_to_rgb, rgb_to_hls
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from engine.analysis.members.lines import band, line
+from pages.shared import formats
+from pages.shared.charts.style import GROUPS, faded, ink, styled
+
+ORDER = (0, 6, 5, 3, 1, 7, 2, 4, 8)
+"""The palette of groups in the order in which its neighbours differ most."""
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+MANY_POINTS = 1000
+"""From here on the browser draws points on the graphics card."""
+
+SMALL = "-open"
+LIGHT = 0.68
+"""Lightness, 0 to 1, that a colour has at least on a dark page."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the charts show of the members and how: names of columns, and what to call them."""
+
+    member: str
+    word: str
+    """One member: "writer"."""
+    members: str
+    """Many of them: "writers"."""
+    examples: str
+    series: str | None
+    """Column that parts the members into series; None without one."""
+    colour: str
+    """Column that colours the points: the series or an attribute."""
+    attribute: str | None
+    attribute_label: str
+    colour_label: str
+    chosen: str | None
+    small: int
+    """Below this n a member's marker is hollow."""
+    dark: bool
+
+
+def series_colours(table: pd.DataFrame, series: str | None, dark: bool) -> dict[str, str]:
+    """The colour of each series, by its place among all of them; lighter on a dark page."""
+    names = sorted(map(str, table[series].dropna().unique())) if series else []
+    colours = [GROUPS[ORDER[i % len(ORDER)]] for i in range(len(names))]
+    return dict(zip(names, map(_lighter, colours) if dark else colours, strict=True))
+
+
+def before_after(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go.Figure:
+    """Accuracy before against after, one point a member, with y = x and a line per series; square."""
+    figure = go.Figure()
+    low, high = _square(table)
+    _add_line(figure, [low, high], [low, high], "y = x", ink(look.dark), "dash")
+    _add_points(figure, table, look, colours, "before", "after")
+    for name, colour, dash, rows in _parts(table, look, colours):
+        fit = line(rows["before"], rows["after"], name)
+        if not fit.reason:
+            ends = np.array([rows["before"].min(), rows["before"].max()])
+            _add_line(figure, ends, fit.intercept + fit.slope * ends, name, colour, dash, 3, _by_dash(look))
+    _add_chosen(figure, table, look, "before", "after")
+    styled(figure, "accuracy before pruning (dense)", "accuracy after pruning", 460)
+    figure.update_xaxes(range=[low, high], tickformat=".0%", constrain="domain")
+    figure.update_yaxes(range=[low, high], tickformat=".0%", scaleanchor="x", constrain="domain")
+    return figure
+
+
+def change_against(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go.Figure:
+    """Change of accuracy in points against the attribute, with a line and its 95 % band per series."""
+    assert look.attribute is not None
+    table = table.assign(points=100 * table["change"])
+    figure = go.Figure()
+    figure.add_hline(y=0, line={"color": ink(look.dark), "width": 1, "dash": "dash"}, opacity=0.6)
+    _add_points(figure, table, look, colours, look.attribute, "points")
+    for name, colour, dash, rows in _parts(table, look, colours):
+        drawn = _fitted(rows, look.attribute, name)
+        if len(drawn):
+            _add_band(figure, drawn, colour)
+            _add_line(figure, drawn["x"], drawn["y"], name, colour, dash, 3, _by_dash(look))
+    if len(colours) > 1:
+        drawn = _fitted(table, look.attribute, "all")
+        _add_line(figure, drawn["x"], drawn["y"], "all", ink(look.dark), "dot", 2)
+    _add_chosen(figure, table, look, look.attribute, "points")
+    return styled(figure, f"mean {look.attribute_label} of the {look.word}", "change of accuracy (points)", 460)
+
+
+def attribute_histogram(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go.Figure:
+    """How many members have which value of the attribute, series over series on the same bins."""
+    assert look.attribute is not None
+    known = table[look.attribute].dropna().to_numpy(float)
+    edges = np.histogram_bin_edges(known, min(40, max(10, round(2 * np.sqrt(len(known))))))
+    figure = go.Figure()
+    for name, colour, _, rows in _parts(table, look, colours, plain=True):
+        counts, _ = np.histogram(rows[look.attribute].dropna(), edges)
+        spans = zip(edges, edges[1:], counts, strict=False)
+        figure.add_bar(
+            x=(edges[:-1] + edges[1:]) / 2,
+            y=counts,
+            width=np.diff(edges),
+            name=f"{name} (n = {len(rows)})",
+            marker={"color": faded(colour, 0.55), "line": {"color": colour, "width": 1.5}},
+            hovertext=[
+                f"<b>{name}</b><br>{formats.number(a)} to {formats.number(b)}: {c} {look.members}" for a, b, c in spans
+            ],
+            hoverinfo="text",
+        )
+    styled(figure, f"mean {look.attribute_label} of the {look.word}", look.members, 400, barmode="overlay", bargap=0)
+    return figure.update_layout(showlegend=True)
+
+
+def hover(table: pd.DataFrame, look: Look) -> list[str]:
+    """What hover says of each member: who, how many examples, before, after, change, the attributes looked at."""
+    shown = {look.attribute: look.attribute_label}
+    if look.colour != look.series:
+        shown[look.colour] = look.colour_label
+    texts = []
+    for row in table.to_dict("records"):
+        small = " (few)" if row["n"] < look.small else ""
+        lines = [f"<b>{look.word} {formats.chart_text(row[look.member])}</b>"]
+        if look.series:
+            lines.append(f"{formats.chart_text(look.series)} {formats.chart_text(row[look.series])}")
+        lines += [
+            f"{formats.count(row['n'])} {look.examples}{small}",
+            f"before {_rate(row, 'before')}",
+            f"after {_rate(row, 'after')}",
+            f"change {formats.points(row['change'])}",
+        ]
+        lines += [f"mean {label} {formats.number(row[name])}" for name, label in shown.items() if name in row]
+        texts.append("<br>".join(lines))
+    return texts
+
+
+def _rate(row: dict[str, Any], moment: str) -> str:
+    return f"{formats.percent(row[moment])} {formats.plus_minus(row[f'{moment}_low'], row[f'{moment}_high'])}"
+
+
+def _parts(
+    table: pd.DataFrame, look: Look, colours: dict[str, str], plain: bool = False
+) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
+    """Name, colour, dash and rows of each series that has members; one part without series.
+
+    Where the points' colours mean an attribute, lines are told apart by their dashes; `plain` keeps the colours.
+    """
+    by_dash = _by_dash(look) and not plain
+    if not look.series:
+        yield "all", ink(look.dark) if look.colour else _alone(look.dark), "solid", table
+        return
+    names = table[look.series].astype(str)
+    for number, (name, colour) in enumerate(colours.items()):
+        rows = table[(names == name).to_numpy()]
+        if len(rows):
+            dash = DASHES[number % len(DASHES)] if by_dash else "solid"
+            yield formats.chart_text(name), ink(look.dark) if by_dash else colour, dash, rows
+
+
+def _by_dash(look: Look) -> bool:
+    """Whether lines are told apart by their dashes, since the points' colour means something else."""
+    return look.series is not None and look.colour != look.series
+
+
+def _add_points(figure: go.Figure, table: pd.DataFrame, look: Look, colours: dict[str, str], x: str, y: str) -> None:
+    if look.colour == look.series:
+        for name, colour, _, rows in _parts(table, look, colours):
+            figure.add_trace(_points(rows, look, x, y, {"color": colour}, f"{name} (n = {len(rows)})"))
+        return
+    if look.colour in table:
+        bar = {"title": {"text": look.colour_label, "side": "right"}, "thickness": 12, "len": 0.8}
+        scale = {"color": table[look.colour], "colorscale": "Viridis", "colorbar": bar}
+    else:
+        scale = {"color": _alone(look.dark)}
+    figure.add_trace(_points(table, look, x, y, scale, look.members))
+
+
+def _points(rows: pd.DataFrame, look: Look, x: str, y: str, marker: dict[str, Any], name: str) -> go.Scatter:
+    kind = go.Scattergl if len(rows) > MANY_POINTS else go.Scatter
+    shape = np.where(rows["n"] < look.small, f"circle{SMALL}", "circle")
+    return kind(
+        x=rows[x],
+        y=rows[y],
+        mode="markers",
+        name=name,
+        customdata=rows[look.member].astype(str),
+        hovertext=hover(rows, look),
+        hoverinfo="text",
+        marker={"size": 8, "symbol": shape, "opacity": 0.7, "line": {"width": 0.5, "color": faded(ink(look.dark), 0.5)}}
+        | marker,
+        selected={"marker": {"opacity": 0.7}},
+        unselected={"marker": {"opacity": 0.7}},
+    )
+
+
+def _add_chosen(figure: go.Figure, table: pd.DataFrame, look: Look, x: str, y: str) -> None:
+    rows = table[(table[look.member].astype(str) == look.chosen).to_numpy()]
+    if len(rows):
+        edge = {"color": ink(not look.dark), "width": 1.5}
+        star = {"symbol": "star", "size": 17, "color": ink(look.dark), "opacity": 1, "line": edge}
+        name = f"{look.word} {formats.chart_text(look.chosen)}"
+        figure.add_trace(_points(rows, look, x, y, star, name).update(selected=None, unselected=None))
+
+
+def _add_line(
+    figure: go.Figure, x: Any, y: Any, name: str, colour: str, dash: str, width: float = 1.5, named: bool = True
+) -> None:
+    style = {"color": colour, "width": width, "dash": dash}
+    figure.add_scatter(x=x, y=y, mode="lines", name=name, line=style, hoverinfo="skip", showlegend=named)
+
+
+def _fitted(rows: pd.DataFrame, attribute: str, name: str) -> pd.DataFrame:
+    """The line of points on the attribute over the range of its members, with its band; empty where there is none."""
+    fit = line(rows[attribute], rows["points"], name)
+    n = 0 if fit.reason else 50
+    return band(fit, np.linspace(rows[attribute].min(), rows[attribute].max(), n))
+
+
+def _add_band(figure: go.Figure, drawn: pd.DataFrame, colour: str) -> None:
+    figure.add_scatter(
+        x=np.concatenate([drawn["x"], drawn["x"][::-1]]),
+        y=np.concatenate([drawn["high"], drawn["low"][::-1]]),
+        fill="toself",
+        fillcolor=faded(colour, 0.18),
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _square(table: pd.DataFrame) -> tuple[float, float]:
+    """One range for both axes that holds every point."""
+    values = table[["before", "after"]].to_numpy(float)
+    low, high = (np.nanmin(values), np.nanmax(values)) if np.isfinite(values).any() else (0.0, 1.0)
+    margin = 0.04 * max(high - low, 0.05)
+    return float(low - margin), float(high + margin)
+
+
+def _alone(dark: bool) -> str:
+    """The colour of members without series."""
+    return _lighter(GROUPS[0]) if dark else GROUPS[0]
+
+
+def _lighter(colour: str) -> str:
+    """The same hue, as light as a dark page needs."""
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    hue, lightness, saturation = rgb_to_hls(red, green, blue)
+    parts = hls_to_rgb(hue, max(lightness, LIGHT), saturation)
+    return "#" + "".join(f"{round(255 * part):02X}" for part in parts)

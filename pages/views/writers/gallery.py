@@ -1,0 +1,96 @@
+"""The chosen member's images on a page, the wrong ones framed; a table where the images are not on this machine."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.shared import formats
+from pages.shared.example_images import example_images
+from pages.shared.members import Words
+from pages.views.writers import tiles as digits
+from pages.views.writers.controls import Compared, Known
+from pages.views.writers.tiles import KINDS
+
+MOST = 400
+"""So many images are drawn at most."""
+
+COLUMNS = 5
+LEGEND = (
+    "Thick orange frame: wrong only after pruning. Double pink frame: wrong before and after. "
+    "Thin blue frame: wrong only before. Below a framed image: what was said before → after."
+)
+
+
+def show_member(row: pd.Series, what: Known, compared: Compared, of: Words, dark: bool) -> None:
+    """All examples of the member in `row` (of `member_accuracy`), by class."""
+    grouping = str(row.index[0])
+    where = np.flatnonzero((what.examples[grouping] == row[grouping]).to_numpy())
+    labels = what.examples["label"].to_numpy()[where]
+    table = digits.member_digits(labels, compared.before[:, where], compared.after[:, where], what.class_names)
+    st.markdown(summary(row, table, compared, of))
+    images, problem = example_images(what.spec, what.examples["label"].to_numpy(), "Labels and predictions are")
+    if images is None:
+        st.info(problem, icon=":material/image_not_supported:")
+        _show_table(table.assign(example=where), compared, of)
+        return
+    _show_sheets(table, images[where], of, dark)
+    with st.expander("As a table"):
+        _show_table(table.assign(example=where), compared, of)
+
+
+def summary(row: pd.Series, table: pd.DataFrame, compared: Compared, of: Words) -> str:
+    """The member's accuracy and what became of its examples, in a sentence."""
+    n = table["kind"].value_counts()
+    counts = ", ".join(f"{formats.count(n[kind])} {KINDS[kind]}" for kind in KINDS if n.get(kind, 0))
+    several = compared.moment.n_seeds > 1
+    seeds = f" Counted by what most of the {compared.moment.n_seeds} seeds say." if several else ""
+    return (
+        f"**{formats.count(row['n'])} {of.examples}, {formats.percent(row['before'])} right before and "
+        f"{formats.percent(row['after'])} after pruning** ({formats.plus_minus(row['after_low'], row['after_high'])} "
+        f"pt): {counts}.{seeds}"
+    )
+
+
+def _show_sheets(table: pd.DataFrame, images: np.ndarray, of: Words, dark: bool) -> None:
+    """One sheet of tiles per class, the framed ones first."""
+    st.caption(LEGEND)
+    if len(table) > MOST:
+        st.caption(f"The first {MOST} of {formats.count(len(table))} {of.examples} are drawn.")
+    rank = table["kind"].map({kind: number for number, kind in enumerate(KINDS)})
+    drawn = table.assign(rank=rank).head(MOST).sort_values(["class", "rank"], kind="stable")
+    by_class = list(drawn.groupby("class"))
+    columns = COLUMNS if len(by_class) > 2 else 4 * COLUMNS
+    sheets, captions = [], []
+    for _, rows in by_class:
+        sheets.append(digits.tile_sheet(rows, images[rows.index], columns, dark))
+        captions.append(_class_words(rows))
+    with st.container(horizontal=True, vertical_alignment="top", gap="small"):
+        for sheet, caption in zip(sheets, captions, strict=True):
+            with st.container(width=digits.sheet_width(columns), gap="xsmall"):
+                st.markdown(caption)
+                st.image(sheet, width=digits.sheet_width(columns), alt=caption)
+
+
+def _class_words(rows: pd.DataFrame) -> str:
+    wrong = [int(rows["kind"].isin(kinds).sum()) for kinds in (("both", "gained"), ("both", "lost"))]
+    return f"**{formats.plain(rows['label'].iloc[0])}** · {len(rows)} · {wrong[0]} → {wrong[1]} wrong"
+
+
+def _show_table(table: pd.DataFrame, compared: Compared, of: Words) -> None:
+    """Labels and predictions, the wrong ones first."""
+    rank = table["kind"].map({kind: number for number, kind in enumerate(KINDS)})
+    rows = table.assign(rank=rank, outcome=table["kind"].map(KINDS)).sort_values(["rank", "class"], kind="stable")
+    several = compared.moment.n_seeds > 1
+    shown = pd.DataFrame(
+        {
+            "example": rows["example"],
+            "true class": rows["label"],
+            "said before": rows["before"],
+            "said after": rows["after"],
+            "outcome": rows["outcome"],
+        }
+    )
+    if several:
+        for name in ("before", "after"):
+            shown[f"seeds right {name}"] = rows[f"right_{name}"].map(lambda share: formats.percent(share, 0))
+    st.dataframe(shown, hide_index=True, key="digits-table", alt=f"The {of.examples} one by one, wrong ones first.")

@@ -1,0 +1,65 @@
+"""The command line: what it prints, and how it says no."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.commands import main
+from engine.commands.list_tables import THINGS
+from engine.pruning.techniques import TECHNIQUES
+
+RUN = "run --dataset digits --network lenet --technique l1_structured --treatment rewind --levels 2 --epochs 1 --seed 0"
+
+
+@pytest.mark.parametrize("things", THINGS)
+def test_list_prints_every_row(things: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", things]) == 0
+    printed = capsys.readouterr().out
+    assert all(key in printed for key, _, _ in THINGS[things])
+
+
+def test_run_then_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*RUN.split(), "--study", str(tmp_path)]) == 0
+    assert "finished in" in capsys.readouterr().out
+    assert main([*RUN.split(), "--study", str(tmp_path)]) == 0
+    assert "there already" in capsys.readouterr().out
+    assert main(["show", "--study", str(tmp_path)]) == 0
+    assert "1 runs, 3 models" in capsys.readouterr().out
+
+
+def test_show_of_nothing_says_how_to_begin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "--study", str(tmp_path)]) == 0
+    assert "python -m engine run" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (RUN.replace("l1_structured", "l1_strutured"), "did you mean 'l1_structured'"),
+        (RUN.replace("digits", "digit"), "did you mean 'digits'"),
+        (RUN.replace("lenet", "lennet"), "did you mean 'lenet'"),
+        (RUN.replace("digits", "kmnist"), "python -m engine data get kmnist"),
+        (RUN.replace("--levels 2", "--levels 0"), "levels is 0"),
+        (f"{RUN} --device cuda:9", "is not on this machine"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_1(
+    arguments: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments.split(), "--study", str(tmp_path / "study"), "--data", str(tmp_path / "data")]) == 1
+    said = capsys.readouterr().err
+    assert message in said and "Traceback" not in said
+    assert not (tmp_path / "study" / "runs").exists()
+
+
+def test_ratios_are_sparsities(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = RUN.replace("--levels 2", "--schedule oneshot --ratios 2,10").replace("l1_structured", "global_random")
+    assert main([*words.split(), "--study", str(tmp_path)]) == 0
+    main(["show", "--study", str(tmp_path)])
+    assert "90.00%" in capsys.readouterr().out
+
+
+def test_techniques_have_distinct_colours_and_labels() -> None:
+    rows = TECHNIQUES.values()
+    assert len({row.colour for row in rows}) == len({row.label for row in rows}) == len(rows)
+    assert all(row.help.endswith(".") for row in rows)

@@ -1,0 +1,149 @@
+"""Presets: what ships is what the papers did, and a mistake is said with its line before anything runs."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.run_spec import PruneScopeError
+from engine.specs.checks import checked
+from engine.specs.preset import load_preset, preset_names, read_preset
+
+TEXT = """title = "Two grids"
+description = "digits, lenet and more"
+# networks = ["none of these lines counts"]
+[[grid]]
+datasets = ["digits"]
+networks = ["lenet"]
+techniques = ["l1_structured"]
+seeds = [0]
+
+[[grid]]
+datasets = [
+  "digits",
+  "mnist",
+]
+networks = ["lenet"]
+techniques = ["l1_unstructured", "gradient"]
+treatments = ["rewind"]
+schedules = ["oneshot"]
+seeds = [0, 1]
+[grid.protocol]
+epochs = 3
+sparsities = [0.5, 0.9]
+weight_decay = 1
+"""
+SIZES = {
+    "paper": (8 * 4 * 7 * 2 * 6, 8 * 4 * 7 * 2 * 6 * 21),
+    "paper-qmnist": (6, 6 * 21),
+    "paper-alexnet": (4 * 6, 4 * 6 * 21),
+    "recall-distortion": (2 * 4 * 12 + 2 * 5 * 4 * 10, (2 * 4 * 12 + 2 * 5 * 4 * 10) * 6),
+}
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_that_ships_is_sound(name: str) -> None:
+    preset = load_preset(name)
+    assert preset.title and preset.description and preset.specs
+    assert all(checked(spec) == spec for spec in preset.specs)
+    assert len({spec.key for spec in preset.specs}) == len(preset.specs)
+    size = (len(preset.specs), sum(spec.n_levels + 1 for spec in preset.specs))
+    assert size == SIZES.get(name, size)
+    if name.startswith("paper"):
+        assert {(s.epochs, s.levels, s.share, s.batch_size, s.learning_rate, s.crop, s.flip) for s in preset.specs} == {
+            (30, 20, 0.2, 32, 0.01, 4, True)
+        }
+
+
+def test_the_presets_of_the_issue_ship() -> None:
+    assert {"paper", "paper-qmnist", "paper-alexnet", "recall-distortion", "quick", "demo"} <= set(preset_names())
+
+
+def test_a_grid_is_the_product_of_its_lists() -> None:
+    preset = read_preset("mine", TEXT)
+    assert len(preset.specs) == 1 + 2 * 2 * 2
+    assert preset.specs[-1].sparsities == (0.5, 0.9)
+    assert [spec.seed for spec in preset.specs] == [0, *[0] * 4, *[1] * 4]
+
+
+def test_a_whole_number_for_a_setting_with_decimals_makes_the_same_key() -> None:
+    ours = read_preset("mine", TEXT).specs[-1]
+    assert ours.key == read_preset("mine", TEXT.replace("decay = 1", "decay = 1.0")).specs[-1].key
+    assert isinstance(ours.weight_decay, float)
+
+
+def test_the_same_run_in_two_grids_is_one() -> None:
+    grid = TEXT[TEXT.index("[[grid]]") : TEXT.index("\n\n")]
+    assert len(read_preset("mine", TEXT + grid).specs) == 9
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "line", "message"),
+    [
+        ('"mnist"', '"mnits"', 13, "There is no dataset 'mnits'; did you mean 'mnist'? Allowed: digits, mnist, "),
+        ('"gradient"', '"gradients"', 16, "There is no technique 'gradients'; did you mean 'gradient'? Allowed: "),
+        ('"rewind"', '"rewinding"', 17, "did you mean 'rewind'? Allowed: rewind, finetune."),
+        ('"oneshot"', '"one-shot"', 18, "Allowed: iterative, oneshot, gradual."),
+        ("epochs = 3", "epoch = 3", 21, "There is no key 'epoch'; did you mean 'epochs'? Allowed: "),
+        ("treatments", "treatment", 17, "did you mean 'treatments'? Allowed: seeds, datasets, "),
+        ("[grid.protocol]", "[grid.protcol]", 20, "There is no key 'protcol'; did you mean 'protocol'?"),
+        ("description", "subtitle", 2, "There is no key 'subtitle'"),
+        ("epochs = 3", 'epochs = "3"', 21, "epochs is '3'; it should be a whole number."),
+        ("epochs = 3", "epochs = true", 21, "epochs is True; it should be a whole number."),
+        ("epochs = 3", "epochs = 0", 21, "epochs is 0; allowed is a number above 0."),
+        ("epochs = 3", "flip = 1", 21, "flip is 1; it should be true or false."),
+        ("epochs = 3", 'target = "age"', 21, "There is no target of digits 'age'"),
+        ("epochs = 3", 'groups = ["writer"]', 21, "There is no group of digits 'writer'"),
+        ("epochs = 3", 'split = "offical"', 21, "did you mean 'official'?"),
+        ("epochs = 3", "image_size = 8", 21, "it needs 16 pixels a side or more"),
+        ("epochs = 3", "levels = 3", 21, "levels has no meaning for the schedule 'oneshot'; it takes sparsities."),
+        ("[0.5, 0.9]", "[0.9, 0.5]", 22, "it should be numbers between 0 and 1 that grow"),
+        ("[0.5, 0.9]", '["half"]', 22, "it should be a list of numbers"),
+        ("[0.5, 0.9]", "0.5", 22, "it should be a list of numbers"),
+        ("weight_decay = 1", "weight_decay = 0", 16, "'gradient' needs a weight_decay above 0"),
+        ("[0, 1]", "[]", 19, "seeds is []; it should be a list with a value or more."),
+        ("[0, 1]", "7", 19, "seeds is 7; it should be a list with a value or more."),
+        ("[0, 1]", '[0, "1"]', 19, "seeds has '1'; it should be a whole number."),
+        ("[0, 1]", "[0, -1]", 19, "seed is -1; allowed is 0 or more."),
+        ("seeds = [0, 1]\n", "", 10, "seeds is missing; it should be a list with a value or more."),
+        ('"l1_unstructured"', "3", 16, "techniques has 3; it should be text."),
+        ('title = "Two grids"', "title = 2", 1, "title is 2; it should be text."),
+        ('title = "Two grids"', "", 1, "title is missing; it should be text."),
+    ],
+)
+def test_a_mistake_is_said_with_its_line_and_what_is_allowed(
+    written: str, instead: str, line: int, message: str
+) -> None:
+    assert written in TEXT
+    with pytest.raises(PruneScopeError) as refused:
+        read_preset("mine", TEXT.replace(written, instead))
+    assert str(refused.value).startswith(f"Preset mine, line {line}: ")
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "title is missing"),
+        ('title = "a"', r"there is no \[\[grid\]\], so there is nothing to run"),
+        ('title = "a"\ngrid = []', r"line 2: there is no \[\[grid\]\]"),
+        ('title = "a"\n[grid]\nseeds = [1]', r"line 2: there is no \[\[grid\]\]"),
+        ('title = "a"\n[[grid]]', "line 2: seeds is missing"),
+        ('title = "a"\n[[grid]]\nprotocol = 3', "line 3: protocol is 3; it should be a table"),
+        ('title = "a\n[[grid]]', "is not valid TOML: .*line 1"),
+    ],
+)
+def test_an_empty_or_shapeless_preset_is_refused(text: str, message: str) -> None:
+    with pytest.raises(PruneScopeError, match=message):
+        read_preset("mine", text)
+
+
+def test_a_file_of_ones_own_works_like_a_preset_that_ships(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(TEXT)
+    assert load_preset(str(tmp_path / "mine.toml")).specs == read_preset("mine", TEXT).specs
+    with pytest.raises(PruneScopeError, match="There is no file"):
+        load_preset(str(tmp_path / "other.toml"))
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(PruneScopeError, match="cannot be read"):
+        load_preset(str(tmp_path / "bytes.toml"))
+    with pytest.raises(PruneScopeError, match="There is no preset 'papre'; did you mean 'paper'"):
+        load_preset("papre")

@@ -1,0 +1,127 @@
+"""Training: the optimiser equals torch's, crops are windows of the padded image, evaluation is softmax by hand."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from engine.networks.architectures import LeNet
+from engine.pruning.masks import Cut, apply_masks, cut_masks, full_masks, prunable
+from engine.pruning.techniques import TECHNIQUES
+from engine.run_spec import PruneScopeError, RunSpec
+from engine.training.loop import (
+    Lesson,
+    Split,
+    batches,
+    evaluate_network,
+    make_split,
+    mean_gradients,
+    pick_device,
+    train_network,
+)
+from engine.training.seeding import generator
+
+SPEC = RunSpec("mnist", "lenet", "global_unstructured", batch_size=16)
+
+
+@pytest.fixture
+def split() -> Split:
+    draw = np.random.default_rng(0)
+    images = draw.integers(0, 256, (100, 1, 28, 28)).astype(np.uint8)
+    return make_split(images, draw.integers(0, 10, 100), images, 28, torch.device("cpu"))
+
+
+def lenet() -> LeNet:
+    torch.manual_seed(0)
+    return LeNet(1, 28, 10)
+
+
+@pytest.mark.parametrize(("momentum", "decay"), [(0.0, 0.0), (0.9, 0.0), (0.0, 0.01), (0.9, 0.01)])
+def test_training_equals_torch_optim(split: Split, momentum: float, decay: float) -> None:
+    spec = replace(SPEC, momentum=momentum, weight_decay=decay)
+    ours = lenet()
+    masks = cut_masks(prunable(ours), full_masks(ours), Cut(TECHNIQUES["l1_unstructured"], 0.5, generator(0, 1, "p")))
+    apply_masks(ours, masks)
+    reference = copy.deepcopy(ours)
+    train_network(ours, split, masks, Lesson(spec, 2, generator(0, 1, "order")))
+
+    draw = generator(0, 1, "order")
+    optimiser = torch.optim.SGD(reference.parameters(), spec.learning_rate, momentum, weight_decay=decay)
+    for _ in range(2):
+        for images, labels in batches(split, spec, draw):
+            optimiser.zero_grad()
+            functional.cross_entropy(reference(images), labels).backward()
+            for name, weight in prunable(reference).items():
+                weight.grad.mul_(masks[name])
+            optimiser.step()
+    for mine, theirs in zip(ours.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-7)
+    assert all(not weight[~masks[name]].any() for name, weight in prunable(ours).items())
+
+
+def test_an_epoch_sees_every_image_once(split: Split) -> None:
+    seen = torch.cat([images for images, _ in batches(split, SPEC, generator(0, 0, "order"))])
+    assert len(seen) == 100
+    assert torch.equal(seen.sum((1, 2, 3)).sort().values, split.inputs(split.images).sum((1, 2, 3)).sort().values)
+
+
+def test_crops_are_windows_of_the_padded_image_and_all_occur() -> None:
+    image = np.arange(1, 17, dtype=np.uint8).reshape(1, 1, 4, 4)
+    images = np.repeat(image, 400, 0)
+    split = make_split(images, np.zeros(400, int), images, 4, torch.device("cpu"))
+    padded = np.pad(image[0, 0], 1)
+    windows = {padded[y : y + 4, x : x + 4].tobytes() for y in range(3) for x in range(3)}
+    found = set()
+    for inputs, _ in batches(split, replace(SPEC, crop=1), generator(0, 0, "order")):
+        values = (inputs * split.deviation + split.mean).round().to(torch.uint8)
+        found |= {bytes(value.contiguous().numpy().tobytes()) for value in values[:, 0]}
+    assert found == windows
+
+
+def test_about_half_of_the_images_are_mirrored() -> None:
+    images = np.zeros((1000, 1, 4, 4), np.uint8)
+    images[..., 0] = 200
+    split = make_split(images, np.zeros(1000, int), images, 4, torch.device("cpu"))
+    left = sum(
+        int((x[:, 0, 0, 0] > 0).sum()) for x, _ in batches(split, replace(SPEC, flip=True), generator(0, 0, "o"))
+    )
+    assert 430 < left < 570
+
+
+def test_inputs_are_normalised_channel_by_channel_and_resized() -> None:
+    draw = np.random.default_rng(1)
+    images = draw.integers(0, 256, (50, 3, 8, 8)).astype(np.uint8)
+    split = make_split(images, np.zeros(50, int), images, 8, torch.device("cpu"))
+    values = split.inputs(split.images)
+    torch.testing.assert_close(values.mean((0, 2, 3)), torch.zeros(3), atol=1e-4, rtol=0)
+    torch.testing.assert_close(values.std((0, 2, 3), correction=0), torch.ones(3), atol=1e-3, rtol=0)
+    assert replace(split, size=16).inputs(split.images).shape == (50, 3, 16, 16)
+
+
+def test_evaluation_equals_softmax_by_hand(split: Split) -> None:
+    network = lenet()
+    said = evaluate_network(network, split, batch_size=33)
+    with torch.no_grad():
+        chances = network(split.inputs(split.images)).softmax(1).numpy()
+    ordered = np.sort(chances, 1)
+    labels = split.labels.numpy()
+    np.testing.assert_array_equal(said.prediction, chances.argmax(1))
+    np.testing.assert_allclose(said.margin, ordered[:, -1] - ordered[:, -2], atol=1e-6)
+    np.testing.assert_allclose(said.probability, chances[np.arange(100), labels], atol=1e-6)
+    np.testing.assert_allclose(said.loss, -np.log(chances[np.arange(100), labels]), rtol=1e-4)
+
+
+def test_mean_gradient_equals_autograd_on_the_whole_split(split: Split) -> None:
+    network = lenet()
+    ours = mean_gradients(network, split, batch_size=32)
+    functional.cross_entropy(network(split.inputs(split.images)), split.labels).backward()
+    for name, weight in prunable(network).items():
+        torch.testing.assert_close(ours[name], weight.grad, rtol=1e-4, atol=1e-6)
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(PruneScopeError, match="not on this machine; there is"):
+        pick_device("tpu")

@@ -1,0 +1,1 @@
+"""What tests, benchmarks and docs make studies, servers and faults with."""
