@@ -6,7 +6,7 @@ from engine.analysis.columns import VARIANT
 from pages.shared import formats, protocol
 from pages.shared.cache import catalog as load
 from pages.shared.frame import MENU, open_page, shared_link
-from pages.shared.layout import answer, beside
+from pages.shared.layout import answer, side_by_side
 from pages.views.overview import contents
 from pages.views.overview import words as flags
 
@@ -63,7 +63,7 @@ st.markdown(
 
 st.markdown("##### Ask further")
 half = len(MENU) // 2 + 1
-for column, entries in zip(beside("pages", [1, 1]), (MENU[1:half], MENU[half:]), strict=True):
+for column, entries in zip(side_by_side("pages", [1, 1]), (MENU[1:half], MENU[half:]), strict=True):
     for entry in entries:
         label = f"**{entry.label}** · {entry.question}"
         column.page_link(entry.file, label=label, icon=entry.icon, query_params=shared_link())

@@ -12,7 +12,7 @@ import pandas as pd
 
 from engine.run_spec import RunSpec
 from engine.specs.preset import FOLDER, read_preset
-from engine.store.run_tables import Outcome, run_tables
+from engine.store.run_tables import LevelResult, run_tables
 from engine.store.study import Study
 from engine.sweeps.sweep import sweep_status
 from tests.support.population_study import N_RUNS, make_population
@@ -60,7 +60,7 @@ def _write_run(study: Study, seed: int) -> None:
     spec = RunSpec("digits", "lenet", "l1_structured", split="official", seed=seed)
     random, labels = np.random.default_rng(seed), np.arange(100) % 10
     said = (random.integers(0, 10, 100), *(random.random(100) for _ in range(3)))
-    outcomes = [Outcome(level, 0.1, 1000, 900, 0.5, *said) for level in range(21)]
+    outcomes = [LevelResult(level, 0.1, 1000, 900, 0.5, *said) for level in range(21)]
     study.write_run(spec, run_tables(outcomes, labels, 10, True), {})
 
 

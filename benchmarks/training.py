@@ -22,7 +22,7 @@ from engine.networks.architectures import LeNet
 from engine.pruning.masks import Cut, apply_masks, cut_masks, full_masks, prunable
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import RunSpec
-from engine.training.loop import Lesson, make_split, pick_device, train_network
+from engine.training.loop import TrainingJob, make_split, pick_device, train_network
 from engine.training.seeding import generator
 
 N_IMAGES = 24_000
@@ -82,10 +82,10 @@ def train_once(images: np.ndarray, labels: np.ndarray, ready: object, rates: "Qu
     )
     apply_masks(network, masks)
     few = split.part(torch.arange(3200))
-    train_network(network, few, masks, Lesson(SPEC, 1, generator(0, 0, "order")))
+    train_network(network, few, masks, TrainingJob(SPEC, 1, generator(0, 0, "order")))
     ready.wait()  # type: ignore[attr-defined]
     begun = time.monotonic()
-    train_network(network, split, masks, Lesson(SPEC, 1, generator(0, 1, "order")))
+    train_network(network, split, masks, TrainingJob(SPEC, 1, generator(0, 1, "order")))
     rates.put(len(split) / (time.monotonic() - begun))
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.run_spec import Progress, RunSpec
-from engine.specs.checks import checked
+from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
 from engine.store.study import Study
 from engine.sweeps.sweep import run_sweep
-from engine.sweeps.worker import Place, Result
+from engine.sweeps.worker import Result, RunContext
 
-SPEC = checked(RunSpec("digits", "lenet", "global_unstructured", levels=3, epochs=24))
+SPEC = validate_spec(RunSpec("digits", "lenet", "global_unstructured", levels=3, epochs=24))
 N_RUNS = 4
 
 
@@ -22,7 +22,7 @@ def run() -> float:
     preset = Preset("workers", "Equal runs", "", tuple(replace(SPEC, seed=seed) for seed in range(N_RUNS)))
     print(f"{N_RUNS} runs of {SPEC.n_levels + 1} levels; load before: {os.getloadavg()[0]:.1f}.")
     with tempfile.TemporaryDirectory() as folder:
-        places = {workers: Place(Path(folder) / f"{workers}", Path(folder), "cpu") for workers in (1, 2)}
+        places = {workers: RunContext(Path(folder) / f"{workers}", Path(folder), "cpu") for workers in (1, 2)}
         seconds = {workers: _seconds(preset, place, workers) for workers, place in places.items()}
         one, two = ([Study(place.study).record(spec.key).files for spec in preset.specs] for place in places.values())
     assert one == two, "two workers computed something else than one"
@@ -30,7 +30,7 @@ def run() -> float:
     return seconds[1] / seconds[2]
 
 
-def _seconds(preset: Preset, place: Place, workers: int) -> float:
+def _seconds(preset: Preset, place: RunContext, workers: int) -> float:
     """What the sweep takes once all workers have started: the time of the epochs after that, as if it were all."""
     heard: list[tuple[float, Progress | Result]] = []
     results = run_sweep(preset, place, workers, lambda event: heard.append((time.monotonic(), event)))

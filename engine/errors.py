@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from engine.run_spec import PruneScopeError
 
 
-def nearest(name: str, allowed: Iterable[str], what: str) -> PruneScopeError:
+def unknown_name(name: str, allowed: Iterable[str], what: str) -> PruneScopeError:
     """The error for a `what` called `name` that does not exist; it names the nearest one and all that are allowed."""
     names = list(allowed)
     if not names:

@@ -8,8 +8,8 @@ from engine.run_spec import PruneScopeError
 from pages.shared import formats
 from pages.shared.axis import choose_axis
 from pages.shared.cache import extras as load_extras
-from pages.shared.frame import nothing, nothing_here, open_page
-from pages.shared.layout import answer, beside, show_chart
+from pages.shared.frame import open_page, stop_with, stop_with_experiments
+from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.variants import variant_labels
 from pages.views.causes import charts
 from pages.views.causes import words as causes
@@ -18,10 +18,10 @@ frame = open_page("pages/causes.py", load_extras.is_diagnosed)
 try:
     groups = load_extras.diagnosed(frame.source, frame.experiment)
 except PruneScopeError as error:
-    nothing("The diagnostics cannot be read.", formats.plain(error))
+    stop_with("The diagnostics cannot be read.", formats.plain(error))
 groups = groups if groups.empty else frame.keep(groups)
 if groups.empty:
-    nothing_here(
+    stop_with_experiments(
         frame,
         "pages/causes.py",
         "No run here was diagnosed.",
@@ -102,7 +102,7 @@ show_chart(
 st.dataframe(causes.relation_table(found), hide_index=True, alt="The relations that the paper reports, and ours.")
 
 # -- the bound --------------------------------------------------------------------------------------------------------
-wide, narrow = beside("bound", [3, 2])
+wide, narrow = side_by_side("bound", [3, 2])
 with wide:
     st.markdown("##### Theorem 1's bound beside the true excessive loss")
     show_chart(

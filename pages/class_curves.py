@@ -11,7 +11,7 @@ from pages.shared.axis import choose_axis
 from pages.shared.cache import catalog as load
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.frame import open_page
-from pages.shared.layout import answer, beside, show_chart
+from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.training_note import training_of
 from pages.views.class_curves import charts
 from pages.views.class_curves import words as falls
@@ -88,7 +88,7 @@ shades = (
 )
 
 # -- the classes ------------------------------------------------------------------------------------------------------
-wide, narrow = beside("classes", [7, 3])
+wide, narrow = side_by_side("classes", [7, 3])
 with wide:
     st.markdown("##### Accuracy of each class")
     if seeds == "each seed":
@@ -145,7 +145,7 @@ with st.container(horizontal=True, horizontal_alignment="distribute", vertical_a
         help="\n\n".join(f"**{row.label}**: {row.help}" for row in UNFAIRNESS.values()),
         width=220,
     )
-left, right = beside("techniques", [1, 1])
+left, right = side_by_side("techniques", [1, 1])
 with left:
     known = every[every["mitigation"] == mitigation].dropna(subset="accuracy")
     worst = known.loc[known.groupby("point")["accuracy"].idxmin()]

@@ -11,7 +11,7 @@ from pages.shared import formats
 from pages.shared import variants as comparison
 from pages.shared.cache import models as load_models
 from pages.shared.frame import open_page
-from pages.shared.layout import answer, beside, show_chart
+from pages.shared.layout import answer, show_chart, side_by_side
 from pages.views.distortion import charts, tables
 from pages.views.distortion import words as distortion
 from pages.views.distortion.balance_charts import balance_matrix
@@ -107,7 +107,7 @@ ratio_names = tables.ratio_names(table["ratio"].unique())
 usual = [ratio_names[ratio] for ratio in tables.default_ratios(table)]
 looks = {one.label: charts.Look(formats.chart_text(one.label), one.colour, one.symbol) for one in series}
 
-left, right = beside("alpha", [3, 2])
+left, right = side_by_side("alpha", [3, 2])
 with left:
     st.markdown(
         "##### Alpha by ratio",
@@ -213,7 +213,7 @@ st.markdown(
     "##### Is the difference more than chance?",
     help="p-values of t-tests, multiplied by the number of tests in their column (Bonferroni). Marked: below 0.05.",
 )
-left, right = beside("tests", [2, 3])
+left, right = side_by_side("tests", [2, 3])
 with left:
     tables.show_tests(
         between_ratios(shown),

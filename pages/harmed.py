@@ -16,7 +16,7 @@ from pages.shared.cache import catalog as load
 from pages.shared.cache import predictions as load_predictions
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart
-from pages.shared.pickers import choose_populations, known
+from pages.shared.pickers import choose_populations, load_examples
 from pages.views.harmed import charts
 from pages.views.harmed.gallery import (
     Exemplars,
@@ -30,7 +30,7 @@ from pages.views.harmed.gallery import (
 )
 
 frame = open_page("pages/harmed.py")
-what_is_known = known(frame)
+what_is_known = load_examples(frame)
 examples, labels = what_is_known.examples, what_is_known.examples["label"].to_numpy()
 n_classes = len(what_is_known.classes)
 

@@ -10,7 +10,7 @@ from pages.shared import formats
 from pages.shared.axis import choose_axis
 from pages.shared.cache import catalog as load
 from pages.shared.cache import extras as load_extras
-from pages.shared.frame import nothing, nothing_here, open_page
+from pages.shared.frame import open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart
 from pages.shared.variants import variant_labels
 from pages.views.mitigation import charts
@@ -19,11 +19,11 @@ from pages.views.mitigation import words as arms
 frame = open_page("pages/mitigation.py", load_extras.is_mitigated)
 try:
     outcomes = frame.keep(load_extras.arms(frame.source, frame.experiment))
-    lessons = load_extras.lessons(frame.source, frame.experiment)
+    multipliers = load_extras.multipliers(frame.source, frame.experiment)
 except PruneScopeError as error:
-    nothing("The runs cannot be read.", formats.plain(error))
+    stop_with("The runs cannot be read.", formats.plain(error))
 if set(outcomes["mitigation"].astype(str)) <= {NONE, ""}:
-    nothing_here(
+    stop_with_experiments(
         frame,
         "pages/mitigation.py",
         "No run here was mitigated.",
@@ -114,28 +114,28 @@ st.dataframe(
 st.caption("Changes are against no mitigation of the same seed. Seconds are of whole runs, on any machine.")
 
 # -- while training ---------------------------------------------------------------------------------------------------
-if len(lessons):
+if len(multipliers):
     for column, value in zip(("technique", "treatment"), way, strict=False):
-        lessons = lessons[(lessons[column] == value).to_numpy()]
-if len(lessons):
+        multipliers = multipliers[(multipliers[column] == value).to_numpy()]
+if len(multipliers):
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.markdown("##### While training", width="content")
         names = {
-            arms.arm_name(name): name for name in arms.ordered_arms(list(map(str, lessons["mitigation"].unique())))
+            arms.arm_name(name): name for name in arms.ordered_arms(list(map(str, multipliers["mitigation"].unique())))
         }
         arm = names[st.selectbox("Arm", list(names), key="arm", bind="query-params", width=220)]
-        lessons = lessons[(lessons["mitigation"] == arm).to_numpy()]
-        trained = lessons.groupby("level")["sparsity"].mean()
+        multipliers = multipliers[(multipliers["mitigation"] == arm).to_numpy()]
+        trained = multipliers.groupby("level")["sparsity"].mean()
         stages = {("dense" if not level else formats.sparsity(at)): int(level) for level, at in trained.items()}
         stage = st.selectbox("Training of", list(stages), key="stage", bind="query-params", width=130)
-        terms = {arms.TERMS.get(str(term), str(term)): str(term) for term in lessons["term"].unique()}
+        terms = {arms.TERMS.get(str(term), str(term)): str(term) for term in multipliers["term"].unique()}
         term = terms[st.selectbox("Quantity", list(terms), key="term", bind="query-params", width=220)]
-    lessons = lessons[(lessons["level"] == stages[stage]) & (lessons["term"] == term)]
-    means = over_seeds(lessons, ["epoch", "group", "term"], ["value", "whole", "multiplier"])
+    multipliers = multipliers[(multipliers["level"] == stages[stage]) & (multipliers["term"] == term)]
+    means = over_seeds(multipliers, ["epoch", "group", "term"], ["value", "whole", "multiplier"])
     known = means.dropna(subset="value")
     served = load.class_means(frame.source, frame.experiment).query("level == 0")
     names = served["class"].map(lambda number: frame.class_names.get(int(number), str(number)))
-    accuracy = dict(zip(names, served["accuracy"], strict=True)) if (lessons["grouping"] == "class").all() else {}
+    accuracy = dict(zip(names, served["accuracy"], strict=True)) if (multipliers["grouping"] == "class").all() else {}
     colours = charts.training_colours(list(map(str, known["group"].unique())), accuracy, frame.dark)
     absent = sorted(set(map(str, means["group"])) - set(colours))
     show_chart(

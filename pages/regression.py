@@ -10,7 +10,7 @@ from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache import models as load_models
 from pages.shared.frame import open_page
-from pages.shared.layout import answer, beside, show_chart
+from pages.shared.layout import answer, show_chart, side_by_side
 from pages.views.regression import charts, coefficients
 from pages.views.regression import command as regression_command
 from pages.views.regression import words as effects
@@ -93,7 +93,7 @@ with said:
     answer(effects.answer_sentence(found))
     st.markdown(effects.detail_sentences(found))
 
-left, right = beside("coefficients", [1, 1])
+left, right = side_by_side("coefficients", [1, 1])
 with right:
     st.markdown(
         "##### In words",
@@ -173,7 +173,7 @@ st.markdown("##### How well it fits")
 with st.container(horizontal=True, gap="small"):
     for label, number, text in coefficients.figures(found):
         st.metric(label, number, help=text, border=True, width=170)
-first, second, third = beside("residuals", [1, 1, 1])
+first, second, third = side_by_side("residuals", [1, 1, 1])
 with first:
     show_chart(
         charts.fitted_chart(found.residuals, frame.dark),
@@ -215,7 +215,7 @@ with st.container(horizontal=True):
         key="regression-csv",
     )
 st.markdown("The same on the command line:")
-asked = regression_command.Asked(frame.experiment, scope, off, model, terms, link, errors)
+asked = regression_command.RegressionQuery(frame.experiment, scope, off, model, terms, link, errors)
 st.code(regression_command.command(f"{load.studies_root().name}/{frame.name}", asked), language="bash", wrap_lines=True)
 st.caption("A formula of your own goes behind `--formula` there; not here, because formulas run code. This one is")
 st.code(found.formula, language=None, wrap_lines=True)

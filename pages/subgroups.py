@@ -8,12 +8,12 @@ from pages.shared.cache import catalog as load
 from pages.shared.cache import predictions as load_predictions
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart
-from pages.shared.pickers import choose_populations, known
+from pages.shared.pickers import choose_populations, load_examples
 from pages.views.subgroups import charts
 from pages.views.subgroups.controls import MOST_GROUPS, answer_sentence, choose_rates, shown_table, table_columns
 
 frame = open_page("pages/subgroups.py")
-what = known(frame)
+what = load_examples(frame)
 if not load.groupings(what.examples):
     st.info(
         f"**{formats.plain(formats.dataset(what.spec.dataset))} names no groups.** Rates are shown for everybody. "

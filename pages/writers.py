@@ -9,10 +9,10 @@ from engine.analysis.members.accuracy import hit_hardest, member_facts
 from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
 from pages.shared import formats, members
 from pages.shared.frame import open_page
-from pages.shared.layout import answer, beside, show_chart
+from pages.shared.layout import answer, show_chart, side_by_side
 from pages.views.writers import charts
 from pages.views.writers.chance import chance_sentence
-from pages.views.writers.controls import Shown, choose_members, choose_network, dealt_anew, known
+from pages.views.writers.controls import MemberView, choose_members, choose_network, load_examples, permuted_losses
 from pages.views.writers.gallery import show_member
 
 LOSS = 0.05
@@ -34,7 +34,7 @@ def choose_row(key: str, names: list[str]) -> None:
         st.session_state["member"] = names[rows[0]]
 
 
-def show_table_one(changes: pd.DataFrame, shown: Shown, is_paper_case: bool) -> None:
+def show_table_one(changes: pd.DataFrame, shown: MemberView, is_paper_case: bool) -> None:
     """Lines of accuracy on the attribute, before and after, and whether the slope changed."""
     label = formats.plain(members.attribute_label(shown.attribute or ""))
     st.markdown(f"##### Lines of accuracy on {label}")
@@ -52,7 +52,7 @@ def show_table_one(changes: pd.DataFrame, shown: Shown, is_paper_case: bool) -> 
             st.caption(members.PAPER_SOURCE)
 
 
-def show_hardest(ranked: pd.DataFrame, shown: Shown, chosen: str | None) -> None:
+def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None) -> None:
     """The members that lose most, with bars; a row chooses its member, and the chosen one is ticked."""
     st.markdown(f"##### {formats.plain(shown.of.members).capitalize()} hit hardest")
     top = ranked.head(HARDEST)
@@ -74,7 +74,7 @@ def show_hardest(ranked: pd.DataFrame, shown: Shown, chosen: str | None) -> None
 
 
 frame = open_page("pages/writers.py")
-what = known(frame)
+what = load_examples(frame)
 above = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     compared = choose_network(frame)
@@ -91,7 +91,7 @@ worst_series = str(ranked[shown.series].iloc[0]) if shown.series and len(ranked)
 with above:
     facts = member_facts(table, loss=LOSS)
     answer(members.loss_sentence(facts, next(iter(names), ""), moment, of, worst_series))
-    st.markdown(chance_sentence(dealt_anew(frame, what, compared, shown, LOSS), facts, of))
+    st.markdown(chance_sentence(permuted_losses(frame, what, compared, shown, LOSS), facts, of))
     if attribute:
         changes = slope_change(table, attribute, shown.series if len(shown.palette) > 1 else None)
         rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
@@ -131,7 +131,7 @@ look = charts.Look(
 
 # -- before against after, change against the attribute ----------------------------------------------------------------
 with upper:
-    left, right = beside("members", [1, 1])
+    left, right = side_by_side("members", [1, 1])
     with left:
         st.markdown("##### Before against after")
         show_chart(
@@ -162,7 +162,7 @@ with upper:
 # -- Table 1 of this study, the attribute's spread ---------------------------------------------------------------------
 with upper:
     if attribute:
-        left, right = beside("lines", [4, 3])
+        left, right = side_by_side("lines", [4, 3])
         with left:
             paper = (what.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
             show_table_one(changes, shown, paper)

@@ -10,7 +10,7 @@ from engine.analysis.curves.red_flags import red_flags
 from engine.analysis.frontier.choice import choose
 from engine.analysis.frontier.points import operating_points
 from engine.analysis.members.accuracy import member_facts
-from engine.analysis.members.permutation import Dealt, dealt
+from engine.analysis.members.permutation import Permuted, permuted
 from engine.analysis.members.slopes import within_slopes
 from engine.analysis.unfairness import unfairness_table
 from engine.store.study import examples_name
@@ -83,12 +83,12 @@ def _writers(demo: Demo) -> str:
     )
 
 
-def _dealt(demo: Demo, before: np.ndarray, after: np.ndarray) -> Dealt:
+def _dealt(demo: Demo, before: np.ndarray, after: np.ndarray) -> Permuted:
     """The writers beside random deals of their digits."""
     examples = demo.study.examples("qmnist-writers")
     label = examples["label"].to_numpy()
     change = (after == label).mean(axis=0) - (before == label).mean(axis=0)
-    return dealt(change, pd.factorize(examples["writer"])[0], label)
+    return permuted(change, pd.factorize(examples["writer"])[0], label)
 
 
 def _tilt(demo: Demo) -> str:

@@ -70,7 +70,7 @@ class Block:
         return np.where((self.dense >= 0)[:, None], matrix[self.dense], np.nan)
 
 
-def line_up(classes: pd.DataFrame) -> Models:
+def as_matrices(classes: pd.DataFrame) -> Models:
     """The models of a table of classes (columns run, level, class), whatever its order, in one pass without a sort."""
     run, runs = pd.factorize(classes["run"])
     level, levels = pd.factorize(classes["level"], sort=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from engine.analysis.class_matrices import Block, line_up
+from engine.analysis.class_matrices import Block, as_matrices
 from engine.analysis.columns import MODEL
 from engine.analysis.distortion.alpha import NO_DENSE, model_accuracy, normalised_balance
 from engine.analysis.distortion.alpha import intensification as slope_of_balances
@@ -158,7 +158,7 @@ def unfairness_table(classes: pd.DataFrame, measures: Sequence[str] | None = Non
 
     `n_classes` counts the classes with test examples. A measure that needs the dense level is NaN if the run has none.
     """
-    models = line_up(classes)
+    models = as_matrices(classes)
     rows = [UNFAIRNESS[key] for key in (UNFAIRNESS if measures is None else measures)]
     values = {row.key: np.full(len(models.first), np.nan) for row in rows}
     n_classes = np.zeros(len(models.first), int)

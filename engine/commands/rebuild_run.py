@@ -11,7 +11,7 @@ from engine.commands.progress import run_display
 from engine.datasets.dataset_table import data_root
 from engine.run_spec import PruneScopeError
 from engine.store.study import Study
-from engine.sweeps.reproduce import Rebuilt, beside_itself, spec_again
+from engine.sweeps.reproduce import Rebuilt, compare_runs, reproduction_spec
 
 
 def add(commands: _SubParsersAction) -> None:
@@ -31,14 +31,14 @@ def rebuild(options: Namespace) -> int:
     from engine.runs.run import run_experiment
 
     study, console = Study(options.study), Console()
-    spec = spec_again(study, options.run, options.levels)
+    spec = reproduction_spec(study, options.run, options.levels)
     if options.to and Path(options.to).resolve() == study.path.resolve():
         raise PruneScopeError(f"{options.to} is the study itself; name another folder to compute the run in.")
     with tempfile.TemporaryDirectory() as folder:
         aside = Study(options.to or folder)
         with run_display(spec, console) as watch:
             run_experiment(spec, aside, data_root(options.data), options.device, watch)
-        found = beside_itself(study, options.run, aside, spec)
+        found = compare_runs(study, options.run, aside, spec)
     if not found.is_equal:
         console.print(_table(found))
     for sentence in sentences(options.run, found):

@@ -10,7 +10,7 @@ from rich.console import Console
 from engine.commands.progress import run_display
 from engine.datasets.dataset_table import DATASETS, data_root
 from engine.run_spec import RunSpec
-from engine.specs.checks import checked
+from engine.specs.checks import validate_spec
 from engine.store.study import Study
 
 HELP = {
@@ -81,7 +81,7 @@ def spec_of(options: Namespace) -> RunSpec:
     values = {f.name: getattr(options, f.name) for f in fields(RunSpec)}
     if options.ratios:
         values["sparsities"] = options.ratios
-    return checked(RunSpec(**values))
+    return validate_spec(RunSpec(**values))
 
 
 def add(commands: _SubParsersAction) -> None:

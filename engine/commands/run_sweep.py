@@ -11,7 +11,7 @@ from engine.datasets.dataset_table import data_root
 from engine.specs.preset import load_preset, preset_names
 from engine.store.study import Study
 from engine.sweeps.sweep import run_sweep, sweep_status
-from engine.sweeps.worker import Place
+from engine.sweeps.worker import RunContext
 
 
 def add(commands: _SubParsersAction) -> None:
@@ -37,8 +37,8 @@ def _add_place(parser: ArgumentParser, needs_study: bool) -> None:
     parser.add_argument("--device", default="auto", help="cuda, mps, cpu or auto")
 
 
-def _place(options: Namespace) -> Place:
-    return Place(Path(options.study).resolve(), data_root(options.data).resolve(), options.device)
+def _place(options: Namespace) -> RunContext:
+    return RunContext(Path(options.study).resolve(), data_root(options.data).resolve(), options.device)
 
 
 def plan(options: Namespace) -> None:
@@ -66,15 +66,15 @@ def status(options: Namespace) -> None:
 
 def run(options: Namespace) -> int:
     """Do what is missing; 1 where a run failed."""
-    preset, place, begun = load_preset(options.preset), _place(options), time.monotonic()
+    preset, context, begun = load_preset(options.preset), _place(options), time.monotonic()
     try:
-        with sweep_display(preset, Study(place.study)) as listen:
+        with sweep_display(preset, Study(context.study)) as listen:
             if options.ray:
                 from engine.sweeps.ray_workers import run_on_ray
 
-                results = run_on_ray(preset, place, options.ray, listen)
+                results = run_on_ray(preset, context, options.ray, listen)
             else:
-                results = run_sweep(preset, place, options.workers or default_workers(options.device), listen)
+                results = run_sweep(preset, context, options.workers or default_workers(options.device), listen)
     except KeyboardInterrupt:
         print("Stopped. Start the same command again to go on: finished runs and levels are kept.", file=sys.stderr)
         return 130

@@ -17,7 +17,7 @@ from engine.datasets.readers.folder import read_folder
 from engine.datasets.readers.idx import EMNIST_BYCLASS, FASHION_MNIST, KMNIST, MNIST
 from engine.datasets.readers.qmnist import read_qmnist
 from engine.datasets.readers.svhn import read_svhn
-from engine.errors import nearest
+from engine.errors import unknown_name
 from engine.run_spec import PruneScopeError
 
 __all__ = [
@@ -217,7 +217,7 @@ def check_request(key: str, request: Request) -> None:
 
 def _row(key: str) -> DatasetRow:
     if key not in DATASETS:
-        raise nearest(key, DATASETS, "data set")
+        raise unknown_name(key, DATASETS, "data set")
     return DATASETS[key]
 
 
@@ -225,10 +225,10 @@ def _completed(row: DatasetRow, request: Request) -> Request:
     """The request with the data set's defaults in place of what it leaves open."""
     split = request.split or row.splits[0]
     if split not in row.splits:
-        raise nearest(split, row.splits, f"split of {row.key}")
+        raise unknown_name(split, row.splits, f"split of {row.key}")
     target = request.target or (row.targets[0] if row.targets else "")
     if row.targets is not None and target and target not in row.targets:
-        raise nearest(target, row.targets, f"target of {row.key}")
+        raise unknown_name(target, row.targets, f"target of {row.key}")
     if not 0 <= request.image_size <= _LARGEST_IMAGE:
         raise PruneScopeError(
             f"The image size {request.image_size} is not allowed; it goes from 1 to {_LARGEST_IMAGE}."
@@ -237,5 +237,5 @@ def _completed(row: DatasetRow, request: Request) -> Request:
     offered = [name for name in row.groups if name != target]
     for name in groups if row.targets is not None else ():
         if name not in offered:
-            raise nearest(name, offered, f"group of {row.key}")
+            raise unknown_name(name, offered, f"group of {row.key}")
     return Request(split, target, tuple(dict.fromkeys(groups)), request.image_size or row.image_size)

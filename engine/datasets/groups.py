@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from engine.datasets.dataset import Dataset
-from engine.errors import nearest
+from engine.errors import unknown_name
 
 CLASS = "class"
 """The grouping that every data set has."""
@@ -31,7 +31,7 @@ def grouping(dataset: Dataset, name: str, rows: np.ndarray) -> Grouping:
         return Grouping(name, dataset.classes, dataset.train.labels[rows], dataset.test.labels)
     sides = dataset.train.groups, dataset.test.groups
     if name not in sides[0]:
-        raise nearest(name, (CLASS, *map(str, sides[0])), f"grouping of {dataset.key}")
+        raise unknown_name(name, (CLASS, *map(str, sides[0])), f"grouping of {dataset.key}")
     codes, names = pd.factorize(pd.concat([side[name] for side in sides], ignore_index=True), sort=True)
     n_train = len(sides[0])
     return Grouping(name, tuple(map(str, names)), codes[:n_train][rows], codes[n_train:])

@@ -10,10 +10,10 @@ import pandas as pd
 from engine.exchange.cells import WHOLE, natural
 from engine.exchange.collect import Gathering
 from engine.exchange.limits import LIMITS
-from engine.exchange.mapping import DENSE, IDENTITY, MODEL_NUMBERS, Plan
+from engine.exchange.mapping import DENSE, IDENTITY, MODEL_NUMBERS, ColumnMapping
 from engine.exchange.refusal import refused, shown
 from engine.run_spec import PruneScopeError, RunSpec, spec_from_settings
-from engine.store.run_tables import Outcome, offset_type, run_tables
+from engine.store.run_tables import LevelResult, offset_type, run_tables
 from engine.store.study import Study, examples_name
 
 KEY = ("run", *IDENTITY[2:], *MODEL_NUMBERS)
@@ -44,7 +44,7 @@ class Summary:
     attributes: tuple[str, ...]
 
 
-def stage(gathered: list[Gathering], plan: Plan, study: Study, source: Mapping[str, Any]) -> list[Summary]:
+def stage(gathered: list[Gathering], plan: ColumnMapping, study: Study, source: Mapping[str, Any]) -> list[Summary]:
     """Write what was gathered as runs of a new study; `source` says where it came from."""
     summaries = []
     for found in gathered:
@@ -67,7 +67,7 @@ def stage(gathered: list[Gathering], plan: Plan, study: Study, source: Mapping[s
     return summaries
 
 
-def lined_up(found: Gathering, plan: Plan) -> Tested:
+def lined_up(found: Gathering, plan: ColumnMapping) -> Tested:
     """Models down and examples across; a row that stands twice or is missing is refused."""
     names, class_of_label, class_of_prediction = _classes(found, plan)
     n_models, n_examples = len(found.models), len(found.label)
@@ -131,7 +131,7 @@ def _order(ids: list[str]) -> np.ndarray:
     return np.arange(len(ids))
 
 
-def _classes(found: Gathering, plan: Plan) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _classes(found: Gathering, plan: ColumnMapping) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Names of the classes, and the class of each label and each prediction that was seen."""
     names = list(found.declared) or natural(found.labels.texts)
     if len(names) > LIMITS.classes:
@@ -176,7 +176,7 @@ def _examples(found: Gathering, order: np.ndarray, labels: np.ndarray) -> pd.Dat
     return pd.DataFrame(table)
 
 
-def _class_facts(names: list[str], labels: np.ndarray, plan: Plan) -> pd.DataFrame:
+def _class_facts(names: list[str], labels: np.ndarray, plan: ColumnMapping) -> pd.DataFrame:
     facts = plan.classes if plan.classes else tuple({"name": name} for name in names)
     try:
         return pd.DataFrame(
@@ -195,7 +195,7 @@ def _class_facts(names: list[str], labels: np.ndarray, plan: Plan) -> pd.DataFra
 # -- runs -------------------------------------------------------------------------------------------------------
 
 
-def _specs(found: Gathering, models: pd.DataFrame, plan: Plan) -> dict[tuple[Any, ...], RunSpec]:
+def _specs(found: Gathering, models: pd.DataFrame, plan: ColumnMapping) -> dict[tuple[Any, ...], RunSpec]:
     """The settings of each run, by its identity; dense models serve the other runs of their network and seed."""
     runs = [tuple(values) for values in models[list(RUN)].drop_duplicates().itertuples(index=False)]
     place = {name: number for number, name in enumerate(RUN)}
@@ -214,7 +214,7 @@ def _specs(found: Gathering, models: pd.DataFrame, plan: Plan) -> dict[tuple[Any
     return specs
 
 
-def _spec(found: Gathering, facts: dict[str, Any], plan: Plan) -> RunSpec:
+def _spec(found: Gathering, facts: dict[str, Any], plan: ColumnMapping) -> RunSpec:
     own: dict[str, Any] = {"dataset": found.dataset, "split": found.split, "seed": int(facts["seed"])}
     own |= {name: str(facts[name]) for name in IDENTITY[2:]}
     if facts["run"] not in plan.runs:
@@ -263,15 +263,15 @@ def _write(study: Study, spec: RunSpec, tested: Tested, rows: pd.DataFrame, sour
     labels = tested.examples["label"].to_numpy()
     keeps = {"probability", "margin"} <= set(tested.scores)
     unknown = np.full(len(labels), np.nan)
-    outcomes = []
+    results = []
     for model, row in zip(rows.index, rows.itertuples(), strict=True):
         counted = not np.isnan(_number(row.n_weights)) and not np.isnan(_number(row.n_kept)) and row.n_weights > 0
         loss = tested.scores["loss"][model] if "loss" in tested.scores else unknown
         if "loss" not in tested.scores and "probability" in tested.scores:
             with np.errstate(divide="ignore"):
                 loss = -np.log(np.maximum(tested.scores["probability"][model].astype(float), 1e-7))
-        outcomes.append(
-            Outcome(
+        results.append(
+            LevelResult(
                 level=int(row.level),
                 sparsity_asked=float(row.sparsity if np.isnan(_number(row.sparsity_asked)) else row.sparsity_asked),
                 n_weights=int(row.n_weights) if counted else 1,
@@ -283,7 +283,7 @@ def _write(study: Study, spec: RunSpec, tested: Tested, rows: pd.DataFrame, sour
                 loss=loss,
             )
         )
-    tables = run_tables(outcomes, labels, len(tested.classes), keeps)
+    tables = run_tables(results, labels, len(tested.classes), keeps)
     known = rows["n_weights"].notna().to_numpy() & rows["n_kept"].notna().to_numpy()
     levels = tables.levels.assign(sparsity=rows["sparsity"].to_numpy(float))
     for name in ("n_weights", "n_kept"):

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from engine.exchange.cells import encoded, numbers, whole_numbers
 from engine.exchange.limits import LIMITS
-from engine.exchange.mapping import DEFAULTS, IDENTITY, MODEL_NUMBERS, SCORES, Plan, check_file_name
+from engine.exchange.mapping import DEFAULTS, IDENTITY, MODEL_NUMBERS, SCORES, ColumnMapping, check_file_name
 from engine.exchange.refusal import refused, shown
 from engine.exchange.table_file import Table
 from engine.run_spec import PruneScopeError
@@ -73,7 +73,7 @@ class Gathering:
     prediction_column: str = "prediction"
 
 
-def gather(table: Table, plan: Plan) -> list[Gathering]:
+def gather(table: Table, plan: ColumnMapping) -> list[Gathering]:
     """All rows of the table as the plan reads them, one gathering per data set and split."""
     sets: dict[tuple[str, str], Gathering] = {}
     wanted = [*plan.columns.values(), *plan.groups, *plan.attributes, *plan.models]
@@ -94,7 +94,7 @@ class Reader:
     """One batch of rows and how to read it."""
 
     columns: Columns
-    plan: Plan
+    plan: ColumnMapping
     first_row: int
     decimal: str
 

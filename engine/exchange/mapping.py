@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from engine.errors import nearest
+from engine.errors import unknown_name
 from engine.exchange.cells import unfit
 from engine.exchange.refusal import refused, shown
 from engine.run_spec import PruneScopeError
@@ -49,7 +49,7 @@ _WIDE = re.compile(r"^(?P<technique>[^@#]+?)(?:@(?P<sparsity>0?\.\d+|0|\d{1,2}(?
 
 
 @dataclass(frozen=True)
-class Plan:
+class ColumnMapping:
     """What each column means; what is in no field is left out."""
 
     layout: str = "long"
@@ -74,14 +74,14 @@ class Plan:
         return asdict(self)
 
 
-def plan_from_json(values: object) -> Plan:
+def mapping_from_json(values: object) -> ColumnMapping:
     """The plan that a sidecar or the page gives; what it does not name is left open."""
     if not isinstance(values, dict):
         raise PruneScopeError("The mapping should be an object with names such as columns, constants, groups, models.")
-    allowed = {f.name for f in fields(Plan)}
+    allowed = {f.name for f in fields(ColumnMapping)}
     for name in values:
         if name not in allowed and name not in ("prunescope", "title"):
-            raise nearest(str(name), sorted(allowed), "part of a mapping")
+            raise unknown_name(str(name), sorted(allowed), "part of a mapping")
     plain = {name: value for name, value in values.items() if name in allowed}
     for name, kind in {"columns": dict, "constants": dict, "models": dict, "runs": dict}.items():
         if not isinstance(plain.get(name, {}), kind):
@@ -96,33 +96,33 @@ def plan_from_json(values: object) -> Plan:
     )
     for role, column in plain.get("columns", {}).items():
         if role not in ROLES:
-            raise nearest(str(role), list(ROLES), "role of a column")
+            raise unknown_name(str(role), list(ROLES), "role of a column")
         if not isinstance(column, str):
             raise PruneScopeError(f"The column for {role} in the mapping should be a name, not {shown(column)}.")
     for role in plain.get("constants", {}):
         if role not in ROLES:
-            raise nearest(str(role), list(ROLES), "constant")
+            raise unknown_name(str(role), list(ROLES), "constant")
     for column, facts in plain.get("models", {}).items():
         if not isinstance(facts, dict) or set(facts) - {*IDENTITY, *MODEL_NUMBERS}:
             raise refused(
                 column, None, f"a model may say {', '.join((*IDENTITY, *MODEL_NUMBERS))}, not {shown(facts)}."
             )
-    return Plan(**plain)
+    return ColumnMapping(**plain)
 
 
-def read_sidecar(content: bytes) -> Plan:
+def read_sidecar(content: bytes) -> ColumnMapping:
     """The plan in a sidecar file of JSON."""
     try:
-        return plan_from_json(json.loads(content.decode("utf-8-sig")))
+        return mapping_from_json(json.loads(content.decode("utf-8-sig")))
     except (ValueError, RecursionError) as error:
         raise PruneScopeError(f"The sidecar is no JSON in UTF-8: {str(error)[:120]}.") from error
 
 
-def completed(plan: Plan, names: Sequence[str], floats: Sequence[str]) -> Plan:
+def fill_in_defaults(plan: ColumnMapping, names: Sequence[str], floats: Sequence[str]) -> ColumnMapping:
     """The plan with what it leaves open guessed from the columns' names; `floats` are columns of fractions."""
     for column in (*plan.columns.values(), *plan.groups, *plan.attributes, *plan.models):
         if column not in names:
-            raise nearest(column, list(names), "column")
+            raise unknown_name(column, list(names), "column")
     if plan.guess is False:
         return plan
     taken = {*plan.columns.values(), *plan.groups, *plan.attributes, *plan.models}
@@ -159,7 +159,7 @@ def guessed_model(name: str) -> dict[str, Any] | None:
     return {"technique": technique, "sparsity": share, "seed": int(seed or 0)}
 
 
-def checked(plan: Plan) -> Plan:
+def validate_mapping(plan: ColumnMapping) -> ColumnMapping:
     """The plan, refused where it cannot be followed."""
     if plan.layout not in ("long", "wide"):
         raise PruneScopeError(f"The layout is {shown(plan.layout)}; it should be long or wide.")

@@ -14,7 +14,7 @@ import numpy as np
 from engine.exchange.limits import LIMITS, Limits
 from engine.exchange.mapping import FILE_NAME
 from engine.run_spec import PruneScopeError
-from engine.store.files import file_digest, move_whole, remove_folder, temporary_beside, write_file
+from engine.store.files import file_digest, publish, remove_folder, temporary_beside, write_file
 from engine.store.study import Study
 
 TOP = Path(__file__).resolve().parents[2]
@@ -152,7 +152,7 @@ def _join(study: Study, staged: Study, new: list[str], sets: list[dict[str, Any]
         name = one["example_set"]
         study.write_examples(name, staged.examples(name), staged.class_facts(name))
     for key in new:
-        move_whole(staged.path / "runs" / key, study.path / "runs" / key)
+        publish(staged.path / "runs" / key, study.path / "runs" / key)
     file = study.path / "study.toml"
     if not file.exists():
         words = "".join(letter for letter in title if letter.isprintable())[:200]

@@ -12,7 +12,7 @@ from engine import __version__
 from engine.exchange.assemble import stage
 from engine.exchange.cells import WHOLE, encoded
 from engine.exchange.collect import gather
-from engine.exchange.mapping import Plan, checked, completed, plan_from_json, read_sidecar
+from engine.exchange.mapping import ColumnMapping, fill_in_defaults, mapping_from_json, read_sidecar, validate_mapping
 from engine.exchange.table_file import Table, open_table
 from engine.run_spec import PruneScopeError
 from engine.store.study import Study
@@ -22,10 +22,10 @@ N_LOOKED = 5000
 SIDECAR_BYTES = 50_000_000
 
 
-def understood(path: Path, mapping: object, sidecar: Path | None) -> tuple[Table, Plan]:
+def read_with_mapping(path: Path, mapping: object, sidecar: Path | None) -> tuple[Table, ColumnMapping]:
     """The table and the plan to read it by: what is given, completed by what names say."""
     table = open_table(path)
-    plan = plan_from_json(mapping or {})
+    plan = mapping_from_json(mapping or {})
     if sidecar is not None:
         if sidecar.stat().st_size > SIDECAR_BYTES:
             raise PruneScopeError(f"The sidecar is larger than {SIDECAR_BYTES // 1_000_000} MB.")
@@ -34,8 +34,8 @@ def understood(path: Path, mapping: object, sidecar: Path | None) -> tuple[Table
         merged = beside | given
         for name in ("columns", "constants"):
             merged[name] = beside[name] | given.get(name, {})
-        plan = plan_from_json(merged)
-    return table, completed(plan, table.names, fractions(table))
+        plan = mapping_from_json(merged)
+    return table, fill_in_defaults(plan, table.names, fractions(table))
 
 
 def fractions(table: Table) -> list[str]:
@@ -60,7 +60,7 @@ def fractions(table: Table) -> list[str]:
 def preview(request: dict[str, Any]) -> dict[str, Any]:
     """Columns, the guessed plan and the first rows of a file."""
     sidecar = Path(request["sidecar"]) if request.get("sidecar") else None
-    table, plan = understood(Path(request["file"]), request.get("mapping"), sidecar)
+    table, plan = read_with_mapping(Path(request["file"]), request.get("mapping"), sidecar)
     _, columns = next(iter(table.batches()))
     rows = [
         {name: _cell(values[row].as_py()) for name, values in columns.items()}
@@ -72,8 +72,8 @@ def preview(request: dict[str, Any]) -> dict[str, Any]:
 def stage_file(request: dict[str, Any]) -> dict[str, Any]:
     """Write the file's runs as a study into the folder of the request."""
     sidecar = Path(request["sidecar"]) if request.get("sidecar") else None
-    table, plan = understood(Path(request["file"]), request.get("mapping"), sidecar)
-    plan = checked(plan)
+    table, plan = read_with_mapping(Path(request["file"]), request.get("mapping"), sidecar)
+    plan = validate_mapping(plan)
     source = {"engine": __version__, "imported": request.get("name", ""), "sha256": request.get("sha256", "")}
     summaries = stage(gather(table, plan), plan, Study(request["folder"]), source)
     return {"sets": [asdict(summary) for summary in summaries]}

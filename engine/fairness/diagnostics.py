@@ -22,7 +22,7 @@ from engine.fairness.curvature import (
     largest_eigenvalue,
     trainable,
 )
-from engine.store.run_tables import Outcome
+from engine.store.run_tables import LevelResult
 from engine.training.loop import Split
 from engine.training.seeding import generator
 
@@ -140,10 +140,10 @@ class Diagnosis:
         self._dense: dict[tuple[str, str], Measures] = {}
         self._weights: Tensor | None = None
 
-    def rows(self, network: nn.Module, outcome: Outcome, labels: np.ndarray) -> list[Row]:
+    def rows(self, network: nn.Module, result: LevelResult, labels: np.ndarray) -> list[Row]:
         """One row per grouping and group of this network; the first call is for the dense one.
 
-        `outcome` is what the network said of the test examples, whose labels are given.
+        `result` is what the network said of the test examples, whose labels are given.
         """
         weights = flat(trainable(network))
         if self._weights is None:
@@ -151,7 +151,7 @@ class Diagnosis:
         change = float((weights - self._weights).norm())
         rows = []
         for groups in self._groupings:
-            tested = _tested(groups, outcome, labels)
+            tested = _tested(groups, result, labels)
             for code, sample in enumerate(self._samples[groups.name]):
                 rows.append(self._row(network, groups.name, sample, change) | tested[code])
         return rows
@@ -176,7 +176,7 @@ class Diagnosis:
         }
 
 
-def _tested(groups: Grouping, outcome: Outcome, labels: np.ndarray) -> list[Row]:
+def _tested(groups: Grouping, result: LevelResult, labels: np.ndarray) -> list[Row]:
     """Of each group on the test side: how many there are, how many are right, their mean loss (NaN without any)."""
     found = []
     for code in range(len(groups.names)):
@@ -185,8 +185,8 @@ def _tested(groups: Grouping, outcome: Outcome, labels: np.ndarray) -> list[Row]
         found.append(
             {
                 "test_n": n,
-                "test_correct": int((outcome.prediction[members] == labels[members]).sum()),
-                "test_loss": float(outcome.loss[members].mean()) if n else float("nan"),
+                "test_correct": int((result.prediction[members] == labels[members]).sum()),
+                "test_loss": float(result.loss[members].mean()) if n else float("nan"),
             }
         )
     return found

@@ -24,7 +24,7 @@ MEMORY = 0.98
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class ConstrainedGroups:
     """The groups of a training: names, each one's share of all examples, and its mean probability of the true class
     at the dense network where a constraint needs it, with that of all examples last."""
 
@@ -46,7 +46,7 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class ConstraintValues:
     """A constraint's quantities on one batch: per term and group, per term of all, and what was seen without estimate.
 
     `seen` is the mean of the members that the batch has, NaN without any, and bears no gradient.
@@ -57,10 +57,10 @@ class Terms:
     seen: Tensor
 
 
-class Dual:
+class Lagrangian:
     """The multipliers of one training: makes the loss of each batch, learns from each epoch, and keeps a record."""
 
-    def __init__(self, spec: RunSpec, members: Members) -> None:
+    def __init__(self, spec: RunSpec, members: ConstrainedGroups) -> None:
         self.spec, self.members, self.row = spec, members, CONSTRAINTS[spec.constraint]
         shape = (len(self.row.terms), len(members.names))
         device = members.shares.device
@@ -128,7 +128,7 @@ class _Mean:
         self._whole, self._n = torch.zeros(shape[0], device=device), 0.0
 
     @torch.no_grad()
-    def add(self, terms: Terms, counts: Tensor, n: int, memory: float = 1.0) -> None:
+    def add(self, terms: ConstraintValues, counts: Tensor, n: int, memory: float = 1.0) -> None:
         seen = terms.seen.isfinite() & (counts > 0)
         self._sums = memory * self._sums + torch.where(seen, terms.seen * counts, 0.0)
         self._counts = memory * self._counts + seen * counts
@@ -146,22 +146,22 @@ class _Mean:
 # -- what each constraint compares ------------------------------------------------------------------------------
 
 
-def loss_terms(batch: Batch, members: Members) -> Terms:
+def loss_terms(batch: Batch, members: ConstrainedGroups) -> ConstraintValues:
     """The loss of each group and of all."""
     losses = functional.cross_entropy(batch.logits, batch.labels, reduction="none")
     return _of_means(losses, batch.belongs, members.shares)
 
 
-def drop_terms(batch: Batch, members: Members) -> Terms:
+def drop_terms(batch: Batch, members: ConstrainedGroups) -> ConstraintValues:
     """How much less likely the true class is since dense: a stand-in for lost accuracy that has a gradient."""
     assert members.dense is not None
     chances = batch.logits.softmax(1).gather(1, batch.labels[:, None]).squeeze(1)
     now = _of_means(chances, batch.belongs, members.shares)
     dense = members.dense
-    return Terms(dense[:-1] - now.groups, dense[-1] - now.whole, dense[:-1] - now.seen)
+    return ConstraintValues(dense[:-1] - now.groups, dense[-1] - now.whole, dense[:-1] - now.seen)
 
 
-def full_terms(batch: Batch, members: Members) -> Terms:
+def full_terms(batch: Batch, members: ConstrainedGroups) -> ConstraintValues:
     """Gradient norm and curvature of each group's loss and of all; what a batch has of a group stands for it."""
     losses = functional.cross_entropy(batch.logits, batch.labels, reduction="none")
     parameters = [parameter for parameter in batch.network.parameters() if parameter.requires_grad]
@@ -173,16 +173,20 @@ def full_terms(batch: Batch, members: Members) -> Terms:
     ]
     groups = torch.stack(pairs, 1)
     whole = torch.stack(_norm_and_curvature(losses.mean(), parameters))
-    return Terms(groups, whole, groups.detach())
+    return ConstraintValues(groups, whole, groups.detach())
 
 
-TERMS: Mapping[str, Callable[[Batch, Members], Terms]] = {"loss": loss_terms, "full": full_terms, "drop": drop_terms}
+TERMS: Mapping[str, Callable[[Batch, ConstrainedGroups], ConstraintValues]] = {
+    "loss": loss_terms,
+    "full": full_terms,
+    "drop": drop_terms,
+}
 
 
-def _of_means(values: Tensor, belongs: Tensor, shares: Tensor) -> Terms:
+def _of_means(values: Tensor, belongs: Tensor, shares: Tensor) -> ConstraintValues:
     sums = values @ belongs
     groups = (sums / (len(values) * shares.clamp(min=1e-9)))[None]
-    return Terms(groups, values.mean()[None], (sums / belongs.sum(0)).detach()[None])
+    return ConstraintValues(groups, values.mean()[None], (sums / belongs.sum(0)).detach()[None])
 
 
 def _norm_and_curvature(loss: Tensor, parameters: list[nn.Parameter]) -> tuple[Tensor, Tensor]:

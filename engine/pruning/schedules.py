@@ -8,7 +8,7 @@ from engine.run_spec import CONTROL, ONLY_QUANTIZED, PruneScopeError, RunSpec
 
 
 @dataclass(frozen=True)
-class Step:
+class PlannedLevel:
     """One level after the dense one: the share of what remains that is cut, and the sparsity that this asks for."""
 
     level: int
@@ -24,16 +24,16 @@ class ScheduleRow:
     label: str
     help: str
     starts: Literal["before", "dense"]
-    steps: Callable[[RunSpec], list[Step]]
+    levels: Callable[[RunSpec], list[PlannedLevel]]
     settings: tuple[str, ...]
 
 
-def _iterative(spec: RunSpec) -> list[Step]:
-    return [Step(level, spec.share, 1 - (1 - spec.share) ** level) for level in range(1, spec.levels + 1)]
+def _iterative(spec: RunSpec) -> list[PlannedLevel]:
+    return [PlannedLevel(level, spec.share, 1 - (1 - spec.share) ** level) for level in range(1, spec.levels + 1)]
 
 
-def _listed(spec: RunSpec) -> list[Step]:
-    return [Step(level, sparsity, sparsity) for level, sparsity in enumerate(spec.sparsities, 1)]
+def _listed(spec: RunSpec) -> list[PlannedLevel]:
+    return [PlannedLevel(level, sparsity, sparsity) for level, sparsity in enumerate(spec.sparsities, 1)]
 
 
 SCHEDULES: dict[str, ScheduleRow] = {
@@ -72,12 +72,12 @@ TREATMENTS: dict[str, str] = {
 }
 
 
-def steps(spec: RunSpec) -> list[Step]:
+def planned_levels(spec: RunSpec) -> list[PlannedLevel]:
     """The levels of a run after the dense one."""
     if spec.technique in ONLY_QUANTIZED:
-        return [Step(1, 0.0, 0.0)]
-    found = SCHEDULES[spec.schedule].steps(spec)
-    return [Step(step.level, 0.0, 0.0) for step in found] if spec.technique == CONTROL else found
+        return [PlannedLevel(1, 0.0, 0.0)]
+    found = SCHEDULES[spec.schedule].levels(spec)
+    return [PlannedLevel(step.level, 0.0, 0.0) for step in found] if spec.technique == CONTROL else found
 
 
 def gradual_sparsity(spec: RunSpec, final: float, step: int) -> float | None:

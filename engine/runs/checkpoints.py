@@ -17,11 +17,11 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from engine.store.files import BLANK, sealed, whole_tensors, write_file
-from engine.store.run_tables import Outcome
+from engine.store.files import PLACEHOLDER, checked_tensors, embed_checksum, write_file
+from engine.store.run_tables import LevelResult
 
 _ARRAYS = ("prediction", "probability", "margin", "loss")
-_SEAL = {"sha256": BLANK.decode()}
+_SEAL = {"sha256": PLACEHOLDER.decode()}
 
 State = dict[str, Tensor]
 
@@ -33,7 +33,7 @@ def save_states(path: Path, states: dict[str, State]) -> bytes:
         for kind, state in states.items()
         for name, tensor in state.items()
     }
-    content = sealed(save_tensors(tensors, _SEAL))
+    content = embed_checksum(save_tensors(tensors, _SEAL))
     write_file(path, content)
     return content
 
@@ -41,7 +41,7 @@ def save_states(path: Path, states: dict[str, State]) -> bytes:
 def load_states(path: Path, device: torch.device) -> dict[str, State] | None:
     """The sets of tensors that were kept; None where the file is absent or damaged, so that they are made again."""
     try:
-        tensors = load_tensors(whole_tensors(path))
+        tensors = load_tensors(checked_tensors(path))
     except (OSError, SafetensorError, ValueError):
         return None
     states: dict[str, State] = {}
@@ -51,22 +51,24 @@ def load_states(path: Path, device: torch.device) -> dict[str, State] | None:
     return states
 
 
-def save_outcome(path: Path, outcome: Outcome, seconds: float) -> None:
+def save_result(path: Path, result: LevelResult, seconds: float) -> None:
     """Keep what a level came to, and how long it took."""
-    values = {f.name: getattr(outcome, f.name) for f in fields(Outcome) if f.name not in _ARRAYS}
+    values = {f.name: getattr(result, f.name) for f in fields(LevelResult) if f.name not in _ARRAYS}
     facts: dict[str, Any] = {name: value for name, value in values.items() if value != ()}
     facts["seconds"] = seconds
-    arrays = {name: np.ascontiguousarray(getattr(outcome, name)) for name in _ARRAYS}
+    arrays = {name: np.ascontiguousarray(getattr(result, name)) for name in _ARRAYS}
     said = {**arrays, "facts": np.frombuffer(json.dumps(facts).encode(), np.uint8)}
-    write_file(path, sealed(save_arrays(said, _SEAL)))
+    write_file(path, embed_checksum(save_arrays(said, _SEAL)))
 
 
-def load_outcome(path: Path) -> tuple[Outcome, float] | None:
+def load_result(path: Path) -> tuple[LevelResult, float] | None:
     """What a level came to and its seconds; None where the file is absent or damaged."""
     try:
         arrays: dict[str, Any] = load_arrays(path.read_bytes())
         facts = json.loads(arrays.pop("facts").tobytes())
         seconds = facts.pop("seconds")
-        return Outcome(**facts, **arrays), seconds
+        if "lessons" in facts:  # what version 0.1 called them
+            facts["multipliers"] = facts.pop("lessons")
+        return LevelResult(**facts, **arrays), seconds
     except (OSError, SafetensorError, ValueError, KeyError, TypeError):
         return None

@@ -3,16 +3,16 @@
 import time
 from dataclasses import dataclass, replace
 
-from engine.fairness.lagrangian import Dual
+from engine.fairness.lagrangian import Lagrangian
 from engine.pruning.masks import full_masks
-from engine.pruning.schedules import Step
+from engine.pruning.schedules import PlannedLevel
 from engine.run_spec import RunSpec, Watcher
-from engine.runs.checkpoints import State, load_outcome, load_states, save_outcome, save_states
-from engine.runs.level import computed, grouped_split, lesson_of, members_of, outcome_of
-from engine.runs.workspace import Laboratory
+from engine.runs.checkpoints import State, load_result, load_states, save_result, save_states
+from engine.runs.level import compute_seconds, constrained_groups, grouped_split, level_result, training_job
+from engine.runs.workspace import Workspace
 from engine.specs.mitigation import mitigates
 from engine.store.claims import claim
-from engine.store.run_tables import Outcome
+from engine.store.run_tables import LevelResult
 from engine.store.study import Study
 from engine.training.loop import train_network
 
@@ -23,36 +23,39 @@ class Dense:
 
     initial: State
     trained: State
-    outcome: Outcome
+    result: LevelResult
     seconds: float
 
 
-def dense_network(spec: RunSpec, study: Study, lab: Laboratory, watch: Watcher) -> Dense:
+def dense_network(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher) -> Dense:
     """The dense network of a run: found in the study, or trained and left there for the runs that share it."""
-    while (dense := _kept_dense(spec, study, lab)) is None:
+    while (dense := _kept_dense(spec, study, workspace)) is None:
         with claim(study.path / "claims", f"dense-{spec.dense_key}") as ours:
             if ours:
-                _train_dense(spec, study, lab, watch)
+                _train_dense(spec, study, workspace, watch)
             else:
                 time.sleep(0.5)
     return dense
 
 
-def _kept_dense(spec: RunSpec, study: Study, lab: Laboratory) -> Dense | None:
+def _kept_dense(spec: RunSpec, study: Study, workspace: Workspace) -> Dense | None:
     path = study.dense_file(spec.dense_key)
-    states, kept = load_states(path, lab.device), load_outcome(path.with_suffix(".outcome"))
+    states, kept = load_states(path, workspace.device), load_result(path.with_suffix(".outcome"))
     return Dense(states["initial"], states["trained"], *kept) if states is not None and kept is not None else None
 
 
-def _train_dense(spec: RunSpec, study: Study, lab: Laboratory, watch: Watcher) -> None:
+def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher) -> None:
     path = study.dense_file(spec.dense_key)
-    begun = computed(lab)
-    network = lab.new_network(spec)
+    begun = compute_seconds(workspace)
+    network = workspace.new_network(spec)
     initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     masks = full_masks(network)
-    dual = Dual(spec, members_of(spec, lab)) if mitigates(spec, 0) else None
-    lesson = lesson_of(spec, 0, spec.epochs, watch, objective=dual)
-    train_network(network, grouped_split(spec, lab) if dual else lab.training, masks, lesson)
-    outcome = replace(outcome_of(network, lab, Step(0, 0.0, 0.0), masks), lessons=dual.rows if dual else ())
+    lagrangian = Lagrangian(spec, constrained_groups(spec, workspace)) if mitigates(spec, 0) else None
+    job = training_job(spec, 0, spec.epochs, watch, objective=lagrangian)
+    train_network(network, grouped_split(spec, workspace) if lagrangian else workspace.training, masks, job)
+    result = replace(
+        level_result(network, workspace, PlannedLevel(0, 0.0, 0.0), masks),
+        multipliers=lagrangian.rows if lagrangian else (),
+    )
     save_states(path, {"initial": initial, "trained": network.state_dict()})
-    save_outcome(path.with_suffix(".outcome"), outcome, computed(lab) - begun)
+    save_result(path.with_suffix(".outcome"), result, compute_seconds(workspace) - begun)

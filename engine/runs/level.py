@@ -8,61 +8,64 @@ import numpy
 import torch
 from torch import nn
 
-from engine.fairness.lagrangian import Dual, Members
+from engine.fairness.lagrangian import ConstrainedGroups, Lagrangian
 from engine.pruning.masks import Masks, count_all, count_kept
-from engine.pruning.schedules import Step
+from engine.pruning.schedules import PlannedLevel
 from engine.run_spec import Progress, PruneScopeError, RunSpec, Watcher
-from engine.runs.workspace import Laboratory
+from engine.runs.workspace import Workspace
 from engine.specs.mitigation import CONSTRAINTS
-from engine.store.run_tables import Outcome
-from engine.training.loop import Lesson, Split, evaluate_network
+from engine.store.run_tables import LevelResult
+from engine.training.loop import Split, TrainingJob, evaluate_network
 from engine.training.seeding import generator
 
 
-def lesson_of(
+def training_job(
     spec: RunSpec,
     level: int,
     epochs: int,
     watch: Watcher,
     on_step: Callable[[int], Masks | None] = lambda done: None,
-    objective: Dual | None = None,
-) -> Lesson:
+    objective: Lagrangian | None = None,
+) -> TrainingJob:
     """The training of one level, told to `watch` epoch by epoch."""
 
     def on_epoch(epoch: int) -> None:
         watch(Progress(spec.key, level, spec.n_levels, epoch, epochs))
 
-    return Lesson(spec, epochs, generator(spec.seed, level, "order"), on_epoch, on_step, objective)
+    return TrainingJob(spec, epochs, generator(spec.seed, level, "order"), on_epoch, on_step, objective)
 
 
-def grouped_split(spec: RunSpec, lab: Laboratory) -> Split:
+def grouped_split(spec: RunSpec, workspace: Workspace) -> Split:
     """The training split with the groups between which gaps are mitigated."""
-    return replace(lab.training, groups=torch.from_numpy(lab.grouping(spec.mitigated_group).training).to(lab.device))
+    return replace(
+        workspace.training,
+        groups=torch.from_numpy(workspace.grouping(spec.mitigated_group).training).to(workspace.device),
+    )
 
 
-def members_of(spec: RunSpec, lab: Laboratory, dense: nn.Module | None = None) -> Members:
+def constrained_groups(spec: RunSpec, workspace: Workspace, dense: nn.Module | None = None) -> ConstrainedGroups:
     """The groups between which gaps are mitigated; the dense network is asked where the constraint looks back at it."""
-    groups = lab.grouping(spec.mitigated_group)
+    groups = workspace.grouping(spec.mitigated_group)
     n = numpy.array([(groups.training == code).sum() for code in range(len(groups.names))])
     chances = None
     if dense is not None and CONSTRAINTS[spec.constraint].is_one_sided:
-        chance = evaluate_network(dense, lab.training).probability
+        chance = evaluate_network(dense, workspace.training).probability
         means = [chance[groups.training == code].mean() if n[code] else numpy.nan for code in range(len(n))]
-        chances = torch.tensor([*means, chance.mean()], dtype=torch.float32, device=lab.device)
-    shares = torch.tensor(n / len(groups.training), dtype=torch.float32, device=lab.device)
-    return Members(groups.name, groups.names, shares, chances)
+        chances = torch.tensor([*means, chance.mean()], dtype=torch.float32, device=workspace.device)
+    shares = torch.tensor(n / len(groups.training), dtype=torch.float32, device=workspace.device)
+    return ConstrainedGroups(groups.name, groups.names, shares, chances)
 
 
-def outcome_of(network: nn.Module, lab: Laboratory, step: Step, masks: Masks) -> Outcome:
+def level_result(network: nn.Module, workspace: Workspace, step: PlannedLevel, masks: Masks) -> LevelResult:
     """What the network says of the test split, and how well it does on the validation split."""
-    said = evaluate_network(network, lab.test)
+    said = evaluate_network(network, workspace.test)
     if not numpy.isfinite(said.loss).all():
         raise PruneScopeError(
             f"Training diverged at level {step.level}: the loss is not finite. Lower the learning rate."
         )
-    validation = evaluate_network(network, lab.validation)
-    right = validation.prediction == lab.validation.labels.cpu().numpy()
-    return Outcome(
+    validation = evaluate_network(network, workspace.validation)
+    right = validation.prediction == workspace.validation.labels.cpu().numpy()
+    return LevelResult(
         step.level,
         step.sparsity,
         count_all(masks),
@@ -75,6 +78,6 @@ def outcome_of(network: nn.Module, lab: Laboratory, step: Step, masks: Masks) ->
     )
 
 
-def computed(lab: Laboratory) -> float:
+def compute_seconds(workspace: Workspace) -> float:
     """Seconds of computing so far: the processor's own where it does the work; pauses and neighbours are out."""
-    return time.process_time() if lab.device.type == "cpu" else time.monotonic()
+    return time.process_time() if workspace.device.type == "cpu" else time.monotonic()

@@ -17,7 +17,7 @@ from engine.training.seeding import generator, seed_of
 
 
 @dataclass(frozen=True)
-class Laboratory:
+class Workspace:
     """A data set on a device, with the training split parted into training and validation by the run's seed.
 
     `rows` says where the examples of `training` stand in the data set's training side.
@@ -47,8 +47,8 @@ class Laboratory:
         return epochs * -(-len(self.training) // spec.batch_size)
 
 
-def open_laboratory(spec: RunSpec, root: Path, device: str = "auto") -> Laboratory:
-    """The laboratory of a spec; the data set of the last one is still there if it is the same."""
+def open_workspace(spec: RunSpec, root: Path, device: str = "auto") -> Workspace:
+    """The workspace of a spec; the data set of the last one is still there if it is the same."""
     where = pick_device(device)
     request = Request(spec.split, spec.target, spec.groups, spec.image_size)
     dataset, train, test = _on_device(spec.dataset, request, spec.network, root, where)
@@ -59,7 +59,7 @@ def open_laboratory(spec: RunSpec, root: Path, device: str = "auto") -> Laborato
             f"A validation share of {spec.validation} of {len(train)} training images leaves one side empty."
         )
     held_out, kept = order[:n_validation], order[n_validation:]
-    return Laboratory(dataset, train.part(kept), train.part(held_out), test, where, kept.numpy())
+    return Workspace(dataset, train.part(kept), train.part(held_out), test, where, kept.numpy())
 
 
 @lru_cache(maxsize=1)

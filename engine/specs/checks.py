@@ -8,7 +8,7 @@ from typing import Any, get_origin, get_type_hints
 
 from engine.datasets.dataset_table import DATASETS
 from engine.datasets.groups import CLASS
-from engine.errors import nearest
+from engine.errors import unknown_name
 from engine.networks.network_table import NETWORKS
 from engine.pruning.schedules import SCHEDULES, TREATMENTS
 from engine.pruning.techniques import TECHNIQUES
@@ -59,18 +59,18 @@ _OF_SCHEDULES = sorted({setting for row in SCHEDULES.values() for setting in row
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
-def checked(spec: RunSpec) -> RunSpec:
+def validate_spec(spec: RunSpec) -> RunSpec:
     """The spec with its split filled in, or a refusal that says which setting is wrong and what is allowed."""
     _check_types(spec)
     for name, table in TABLES.items():
         if getattr(spec, name) not in table:
-            raise nearest(getattr(spec, name), table, name)
+            raise unknown_name(getattr(spec, name), table, name)
     for name, (holds, allowed) in RANGES.items():
         if not holds(getattr(spec, name)):
             raise PruneScopeError(f"{name} is {getattr(spec, name)}; allowed is {allowed}.")
     splits = DATASETS[spec.dataset].splits
     if spec.split and spec.split not in splits:
-        raise nearest(spec.split, splits, f"split of {spec.dataset}")
+        raise unknown_name(spec.split, splits, f"split of {spec.dataset}")
     for name in (*spec.groups, *spec.diagnose, spec.mitigated_group, *filter(None, (spec.target,))):
         if not _NAME.match(name):
             raise PruneScopeError(f"The name {name!r} is not allowed; use letters, digits, '.', '_' and '-'.")
@@ -142,7 +142,7 @@ def _check_mitigation(spec: RunSpec) -> None:
 def _check_grouping(spec: RunSpec, name: str) -> None:
     row = DATASETS[spec.dataset]
     if row.targets is not None and name not in (CLASS, *row.groups):
-        raise nearest(name, (CLASS, *row.groups), f"grouping of {spec.dataset}")
+        raise unknown_name(name, (CLASS, *row.groups), f"grouping of {spec.dataset}")
 
 
 def command_line(spec: RunSpec) -> str:

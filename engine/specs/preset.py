@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from engine.datasets.dataset_table import Request, check_request
-from engine.errors import nearest
+from engine.errors import unknown_name
 from engine.networks.network_table import NETWORKS, input_size
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import PruneScopeError, RunSpec
-from engine.specs.checks import TABLES, checked
+from engine.specs.checks import TABLES, validate_spec
 
 FOLDER = Path(__file__).with_name("presets")
 AXES = {
@@ -81,7 +81,7 @@ def load_preset(name: str) -> Preset:
     if not path.exists():
         if name.endswith(".toml"):
             raise PruneScopeError(f"There is no file {name}.")
-        raise nearest(name, preset_names(), "preset")
+        raise unknown_name(name, preset_names(), "preset")
     try:
         return read_preset(path.stem, path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -135,7 +135,7 @@ class _Section:
         for values in itertools.product(*axes.values()):
             point = dict(zip(axes, values, strict=True))
             try:
-                spec = checked(RunSpec(**point, **fixed))
+                spec = validate_spec(RunSpec(**point, **fixed))
                 _check_fit(spec)
             except PruneScopeError as error:
                 raise self._blamed(str(error), point, fixed) from error
@@ -145,7 +145,7 @@ class _Section:
         """Refuse a key that does not exist."""
         for key in values:
             if key not in allowed:
-                raise self.error(str(nearest(key, allowed, "key")), key)
+                raise self.error(str(unknown_name(key, allowed, "key")), key)
 
     def error(self, message: str, key: str = "", value: object = None) -> PruneScopeError:
         """The error with the line where this value of this key stands, as well as that can be told."""
@@ -164,7 +164,7 @@ class _Section:
         for value in values:
             self._read(axis, setting, value)
             if setting in TABLES and value not in TABLES[setting]:
-                raise self.error(str(nearest(value, TABLES[setting], setting)), axis, value)
+                raise self.error(str(unknown_name(value, TABLES[setting], setting)), axis, value)
         return values
 
     def _read(self, key: str, setting: str, value: Any) -> Any:

@@ -23,7 +23,7 @@ from engine import __version__
 from engine.run_spec import CONTROL, IDENTITY, PruneScopeError, digest
 from engine.specs.mitigation import mitigation_words
 from engine.specs.protocol import protocol
-from engine.store.files import BLANK, file_digest, is_whole, sealed, write_file
+from engine.store.files import PLACEHOLDER, checksum_ok, embed_checksum, file_digest, write_file
 from engine.store.parquet import from_parquet, to_parquet
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def refresh(study: Study, *kinds: str) -> Catalog:
     return _catalog(tables, broken)
 
 
-def difference(study: Study, parts: Sequence[Part]) -> str:
+def describe_mismatch(study: Study, parts: Sequence[Part]) -> str:
     """How the catalog on disk differs from these whole runs, in words; empty where it does not or there is none."""
     if not (study.path / "catalog" / INDEX).exists():
         return ""
@@ -267,7 +267,7 @@ def _load(study: Study, kinds: Sequence[str]) -> tuple[Tables, dict[str, dict[st
         try:
             content = (folder / INDEX).read_bytes()
             index = json.loads(content)
-            if index["engine"] == __version__ and is_whole(content, index["sha256"].encode()):
+            if index["engine"] == __version__ and checksum_ok(content, index["sha256"].encode()):
                 return {kind: _table(folder / index[kind], kind) for kind in kinds}, dict(index["broken"])
         except FileNotFoundError:
             continue
@@ -286,12 +286,12 @@ def _table(path: Path, kind: str) -> pa.Table:
 def save_tables(study: Study, tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> None:
     """Make these tables the study's catalog; `broken` says of each run left out its stamp and the reason."""
     folder = study.path / "catalog"
-    index: dict[str, Any] = {"engine": __version__, "broken": broken, "sha256": BLANK.decode()}
+    index: dict[str, Any] = {"engine": __version__, "broken": broken, "sha256": PLACEHOLDER.decode()}
     for kind, table in tables.items():
         content = to_parquet(table, kind)
         index[kind] = _file_name(kind, content)
         write_file(folder / index[kind], content)
-    write_file(folder / INDEX, sealed(json.dumps(index).encode()))
+    write_file(folder / INDEX, embed_checksum(json.dumps(index).encode()))
     for path in folder.glob("*.parquet"):
         if path.name not in index.values() and time.time() - path.stat().st_mtime > UNUSED_SECONDS:
             path.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from engine.store.files import TEMPORARY, write_file
-from engine.store.process_identity import Owner, lives, this_owner
+from engine.store.process_identity import ProcessIdentity, is_alive, this_process
 
 EXPIRY = 30.0
 HEARTBEAT = 5.0
@@ -65,7 +65,7 @@ def _take(folder: Path, name: str, token: str) -> Path | None:
         return None
     ours = folder / f"{name}.{_number(before) + 1 if before else 1}"
     try:
-        write_file(ours, json.dumps({"token": token, **asdict(this_owner())}).encode(), replace=False)
+        write_file(ours, json.dumps({"token": token, **asdict(this_process())}).encode(), replace=False)
     except FileExistsError:
         return None
     if _latest(folder, name) != ours or (before and _token(before) != stale):
@@ -100,7 +100,7 @@ def _is_alive(path: Path) -> bool:
     except FileNotFoundError:
         return False
     owner = _owner(path)
-    return age <= EXPIRY and owner is not None and lives(owner) is not False
+    return age <= EXPIRY and owner is not None and is_alive(owner) is not False
 
 
 def _keep_fresh(path: Path, token: str, stop: threading.Event) -> None:
@@ -125,9 +125,9 @@ def _token(path: Path) -> str:
     return str(_read(path).get("token", ""))
 
 
-def _owner(path: Path) -> Owner | None:
+def _owner(path: Path) -> ProcessIdentity | None:
     values = _read(path)
     try:
-        return Owner(str(values["host"]), int(str(values["process"])), str(values["began"]))
+        return ProcessIdentity(str(values["host"]), int(str(values["process"])), str(values["began"]))
     except (KeyError, ValueError):
         return None

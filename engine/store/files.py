@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 
 from engine.run_spec import PruneScopeError
-from engine.store.process_identity import Owner, lives, this_owner
+from engine.store.process_identity import ProcessIdentity, is_alive, this_process
 
 TEMPORARY = ".tmp"
 """Ending of what is being written; one that is left over was never part of a study."""
@@ -17,7 +17,7 @@ TEMPORARY = ".tmp"
 FORGOTTEN = 86_400.0
 """Seconds after which a temporary of another machine counts as left over."""
 
-BLANK = b"(the SHA-256 of this file, taken with these words in its place.)"
+PLACEHOLDER = b"(the SHA-256 of this file, taken with these words in its place.)"
 """What stands in a file in place of its seal, its own digest, while that is computed."""
 
 
@@ -44,7 +44,7 @@ def write_file(path: Path, content: bytes, replace: bool = True) -> str:
     return file_digest(content)
 
 
-def move_whole(finished: Path, final: Path) -> bool:
+def publish(finished: Path, final: Path) -> bool:
     """Whether this became the final file or folder; a folder that is there already stays, and this one goes."""
     try:
         make_folder(final.parent)
@@ -101,7 +101,7 @@ def _remove_file(path: Path) -> None:
 
 def temporary_beside(path: Path) -> Path:
     """A new name beside the path for what is not finished; it says which process writes it."""
-    owner = this_owner()
+    owner = this_process()
     return path.with_name(f".{path.name}.{owner.host}-{owner.process}-{owner.began}-{uuid.uuid4().hex[:8]}{TEMPORARY}")
 
 
@@ -126,7 +126,7 @@ def remove_leftovers(folder: Path) -> None:
 def _is_left_over(path: Path) -> bool:
     try:
         host, process, began, _ = path.name.removesuffix(TEMPORARY).rpartition(".")[2].split("-")
-        alive = lives(Owner(host, int(process), began))
+        alive = is_alive(ProcessIdentity(host, int(process), began))
     except ValueError:
         alive = None
     try:
@@ -143,22 +143,22 @@ def file_digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def sealed(content: bytes) -> bytes:
-    """The content with its own digest in place of the `BLANK` in it."""
-    return content.replace(BLANK, file_digest(content).encode())
+def embed_checksum(content: bytes) -> bytes:
+    """The content with its own digest in place of the `PLACEHOLDER` in it."""
+    return content.replace(PLACEHOLDER, file_digest(content).encode())
 
 
-def is_whole(content: bytes, seal: bytes) -> bool:
+def checksum_ok(content: bytes, seal: bytes) -> bool:
     """Whether the content is what was sealed."""
-    return file_digest(content.replace(seal, BLANK)).encode() == seal
+    return file_digest(content.replace(seal, PLACEHOLDER)).encode() == seal
 
 
-def whole_tensors(path: Path) -> bytes:
+def checked_tensors(path: Path) -> bytes:
     """Content of a safetensors file; ValueError where it is not what was sealed. The first engines sealed none."""
     content = path.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     facts = header.get("__metadata__") if isinstance(header, dict) else {}
-    if facts is not None and not (set(facts) == {"sha256"} and is_whole(content, str(facts["sha256"]).encode())):
+    if facts is not None and not (set(facts) == {"sha256"} and checksum_ok(content, str(facts["sha256"]).encode())):
         raise ValueError("its checksum differs from its content")
     return content
 

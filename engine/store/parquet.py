@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.run_spec import SCHEMA, PruneScopeError
-from engine.store.files import BLANK, is_whole, sealed
+from engine.store.files import PLACEHOLDER, checksum_ok, embed_checksum
 
 _VERSION, _KIND, _SEAL = b"prunescope-schema", b"prunescope-kind", b"prunescope-sha256"
 _SMALL = 1_000_000
@@ -24,14 +24,14 @@ def to_parquet(table: pd.DataFrame | pa.Table, kind: str, seal: bool = False) ->
     with pq.ParquetWriter(buffer, arrow.schema, **options) as writer:
         writer.write_table(arrow)
         if seal:
-            writer.add_key_value_metadata({_SEAL: BLANK})
-    return sealed(buffer.getvalue()) if seal else buffer.getvalue()
+            writer.add_key_value_metadata({_SEAL: PLACEHOLDER})
+    return embed_checksum(buffer.getvalue()) if seal else buffer.getvalue()
 
 
 def from_parquet(content: bytes, name: str, columns: list[str] | None = None) -> pa.Table:
     """The table in these bytes; `name` is what an error calls them. A file with a seal must be what was sealed."""
     seal = seal_of(content)
-    if seal and not is_whole(content, seal):
+    if seal and not checksum_ok(content, seal):
         raise PruneScopeError(f"{name} is damaged: its checksum differs from its content.")
     try:
         with pq.ParquetFile(io.BytesIO(content)) as file:

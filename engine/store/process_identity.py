@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Owner:
+class ProcessIdentity:
     """A process: the machine it runs on, its number, and when it began, because numbers are used again."""
 
     host: str
@@ -17,9 +17,9 @@ class Owner:
     began: str
 
 
-def this_owner() -> Owner:
+def this_process() -> ProcessIdentity:
     """The process that asks."""
-    return Owner(this_host(), os.getpid(), _began(os.getpid()))
+    return ProcessIdentity(this_host(), os.getpid(), _began(os.getpid()))
 
 
 @cache
@@ -34,7 +34,7 @@ def this_host() -> str:
     return hashlib.sha256("/".join(parts).encode()).hexdigest()[:8]
 
 
-def lives(owner: Owner) -> bool | None:
+def is_alive(owner: ProcessIdentity) -> bool | None:
     """Whether the process is still there; None where only its own machine could tell."""
     return _began(owner.process) == owner.began != "" if owner.host == this_host() else None
 

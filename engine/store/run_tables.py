@@ -10,11 +10,11 @@ import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LevelResult:
     """One model: how sparse it is and what it says of every test example, in the examples' order.
 
-    `lessons` are the rows of `Dual` where its training was mitigated, `groups` those of `diagnostics` where asked for,
-    `sizes` what `quantization` measured where the technique is one of its.
+    `multipliers` are the rows of `Lagrangian` where its training was mitigated, `groups` those of `diagnostics` where
+    asked for, `sizes` what `quantization` measured where the technique is one of its.
     """
 
     level: int
@@ -26,7 +26,7 @@ class Outcome:
     probability: np.ndarray
     margin: np.ndarray
     loss: np.ndarray
-    lessons: Sequence[dict[str, Any]] = ()
+    multipliers: Sequence[dict[str, Any]] = ()
     groups: Sequence[dict[str, Any]] = ()
     sizes: Sequence[dict[str, Any]] = ()
 
@@ -40,64 +40,63 @@ class RunTables:
     predictions: pa.Table
 
 
-def run_tables(outcomes: Sequence[Outcome], labels: np.ndarray, n_classes: int, keep_scores: bool) -> RunTables:
+def run_tables(results: Sequence[LevelResult], labels: np.ndarray, n_classes: int, keep_scores: bool) -> RunTables:
     """The tables of a run from its outcomes, level by level."""
     return RunTables(
-        pd.DataFrame([_level_row(outcome, labels) for outcome in outcomes]),
-        pd.concat([_class_rows(outcome, labels, n_classes) for outcome in outcomes], ignore_index=True),
-        _prediction_rows(outcomes, labels, n_classes, keep_scores),
+        pd.DataFrame([_level_row(result, labels) for result in results]),
+        pd.concat([_class_rows(result, labels, n_classes) for result in results], ignore_index=True),
+        _prediction_rows(results, labels, n_classes, keep_scores),
     )
 
 
-def row_tables(outcomes: Sequence[Outcome]) -> dict[str, pd.DataFrame]:
+def row_tables(results: Sequence[LevelResult]) -> dict[str, pd.DataFrame]:
     """What mitigation, diagnostics and quantization left, by the table's name; only those with rows."""
-    kinds = {"multipliers": "lessons", "groups": "groups", "sizes": "sizes"}
-    rows = {
-        kind: [{"level": outcome.level, **row} for outcome in outcomes for row in getattr(outcome, name)]
-        for kind, name in kinds.items()
+    tables = {
+        name: [{"level": result.level, **row} for result in results for row in getattr(result, name)]
+        for name in ("multipliers", "groups", "sizes")
     }
-    return {kind: pd.DataFrame(found) for kind, found in rows.items() if found}
+    return {name: pd.DataFrame(rows) for name, rows in tables.items() if rows}
 
 
-def _level_row(outcome: Outcome, labels: np.ndarray) -> dict[str, object]:
+def _level_row(result: LevelResult, labels: np.ndarray) -> dict[str, object]:
     return {
-        "level": outcome.level,
-        "sparsity_asked": outcome.sparsity_asked,
-        "sparsity": 1 - outcome.n_kept / outcome.n_weights,
-        "accuracy": float((outcome.prediction == labels).mean()),
-        "loss": float(outcome.loss.mean(dtype=np.float64)),
-        "validation_accuracy": outcome.validation_accuracy,
-        "n_weights": outcome.n_weights,
-        "n_kept": outcome.n_kept,
+        "level": result.level,
+        "sparsity_asked": result.sparsity_asked,
+        "sparsity": 1 - result.n_kept / result.n_weights,
+        "accuracy": float((result.prediction == labels).mean()),
+        "loss": float(result.loss.mean(dtype=np.float64)),
+        "validation_accuracy": result.validation_accuracy,
+        "n_weights": result.n_weights,
+        "n_kept": result.n_kept,
     }
 
 
-def _class_rows(outcome: Outcome, labels: np.ndarray, n_classes: int) -> pd.DataFrame:
+def _class_rows(result: LevelResult, labels: np.ndarray, n_classes: int) -> pd.DataFrame:
     n = np.bincount(labels, minlength=n_classes)
-    total_loss = np.bincount(labels, weights=outcome.loss, minlength=n_classes)
+    total_loss = np.bincount(labels, weights=result.loss, minlength=n_classes)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_loss = total_loss / n
     return pd.DataFrame(
         {
-            "level": outcome.level,
+            "level": result.level,
             "class": np.arange(n_classes),
             "n": n,
-            "correct": np.bincount(labels[outcome.prediction == labels], minlength=n_classes),
-            "predicted": np.bincount(outcome.prediction, minlength=n_classes),
+            "correct": np.bincount(labels[result.prediction == labels], minlength=n_classes),
+            "predicted": np.bincount(result.prediction, minlength=n_classes),
             "loss": mean_loss,
         }
     )
 
 
-def _prediction_rows(outcomes: Sequence[Outcome], labels: np.ndarray, n_classes: int, keep_scores: bool) -> pa.Table:
+def _prediction_rows(results: Sequence[LevelResult], labels: np.ndarray, n_classes: int, keep_scores: bool) -> pa.Table:
     columns: dict[str, pa.Array] = {
-        "level": pa.array([outcome.level for outcome in outcomes], pa.int64()),
-        "offset": pa.array([encode(o.prediction, labels, n_classes).tobytes() for o in outcomes], pa.binary()),
+        "level": pa.array([result.level for result in results], pa.int64()),
+        "offset": pa.array([encode(o.prediction, labels, n_classes).tobytes() for o in results], pa.binary()),
     }
     if keep_scores:
         for name in ("probability", "margin"):
             columns[name] = pa.array(
-                [getattr(outcome, name).astype(np.float16).tobytes() for outcome in outcomes], pa.binary()
+                [getattr(result, name).astype(np.float16).tobytes() for result in results], pa.binary()
             )
     return pa.table(columns)
 

@@ -16,12 +16,12 @@ import pyarrow as pa
 from engine.run_spec import SCHEMA, PruneScopeError, RunSpec, settings, spec_from_settings
 from engine.store import catalog
 from engine.store.files import (
-    BLANK,
+    PLACEHOLDER,
+    checksum_ok,
+    embed_checksum,
     file_digest,
-    is_whole,
-    move_whole,
+    publish,
     remove_folder,
-    sealed,
     temporary_beside,
     write_file,
 )
@@ -76,7 +76,7 @@ class Study:
             if values["schema"] != SCHEMA:
                 raise PruneScopeError(f"{name} has schema version {values['schema']}; this engine reads {SCHEMA}.")
             seal = values.pop("sha256", None)  # the first engines wrote none
-            if set(values) != _FACTS or (seal is not None and not is_whole(content, seal.encode())):
+            if set(values) != _FACTS or (seal is not None and not checksum_ok(content, seal.encode())):
                 raise PruneScopeError(f"{name} is damaged: its checksum differs from its content.")
             spec = spec_from_settings(values["settings"])
             if not spec.key == values["key"] == key:
@@ -213,10 +213,10 @@ class Study:
                 "settings": settings(spec),
                 "provenance": dict(provenance),
                 "files": files,
-                "sha256": BLANK.decode(),
+                "sha256": PLACEHOLDER.decode(),
             }
-            write_file(aside / SPEC, sealed(json.dumps(values, indent=1).encode()))
-            return move_whole(aside, self.path / "runs" / key)
+            write_file(aside / SPEC, embed_checksum(json.dumps(values, indent=1).encode()))
+            return publish(aside, self.path / "runs" / key)
         except BaseException:
             remove_folder(aside)
             raise

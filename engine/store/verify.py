@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from engine.run_spec import PruneScopeError
 from engine.store import catalog
-from engine.store.files import move_whole, remove_folder, whole_tensors, write_file
+from engine.store.files import checked_tensors, publish, remove_folder, write_file
 from engine.store.run_tables import decode, offset_type
 from engine.store.study import SPEC, RunRecord, Study, examples_name
 
@@ -59,7 +59,7 @@ def verify_study(study: Study) -> list[Fault]:
         except (PruneScopeError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException) as error:
             found.append(Fault(f"runs/{key}", _words(error)))
     found += [Fault(f"examples/{name}", "It is missing, and runs were tested on it.") for name in sorted(missing)]
-    if reason := catalog.difference(study, parts):
+    if reason := catalog.describe_mismatch(study, parts):
         found.append(Fault("catalog", reason))
     return found + list(_broken_snapshots(study))
 
@@ -69,7 +69,7 @@ def set_aside(study: Study, fault: Fault) -> str:
     kind, _, name = fault.name.partition("/")
     if kind == "runs":
         target = _new_folder(study, name)
-        move_whole(study.path / "runs" / name, target)
+        publish(study.path / "runs" / name, target)
         return _note(study, target, fault)
     if kind == "examples":
         files = [path for end in ("", ".classes") if (path := study.path / f"{fault.name}{end}.parquet").exists()]
@@ -77,7 +77,7 @@ def set_aside(study: Study, fault: Fault) -> str:
             return "the next sweep makes it"
         target = _new_folder(study, name)
         for path in files:
-            move_whole(path, target / path.name)
+            publish(path, target / path.name)
         return _note(study, target, fault)
     if kind in ("dense", "work"):
         (study.path / fault.name).unlink(missing_ok=True)
@@ -167,7 +167,7 @@ def _broken_snapshots(study: Study) -> Iterator[Fault]:
     """Dense networks and work in progress that are damaged; names with a dot in front are not finished."""
     for path in sorted([*study.path.glob("dense/[!.]*"), *study.path.glob("work/[!.]*/**/[!.]*.*")]):
         try:
-            whole_tensors(path)
+            checked_tensors(path)
         except FileNotFoundError:
             pass  # its run has just been finished
         except (OSError, ValueError) as error:

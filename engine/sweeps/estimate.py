@@ -13,7 +13,7 @@ from engine.datasets.dataset_table import Dataset, Request, load_dataset
 from engine.networks.network_table import NETWORKS, input_size
 from engine.pruning.masks import full_masks
 from engine.run_spec import PruneScopeError, RunSpec
-from engine.training.loop import Lesson, evaluate_network, make_split, pick_device, train_network
+from engine.training.loop import TrainingJob, evaluate_network, make_split, pick_device, train_network
 from engine.training.seeding import generator
 
 MEASURED_IMAGES = 2000
@@ -62,14 +62,14 @@ class _Machine:
         images = torch.zeros(64, 3, 32, 32, dtype=torch.uint8).numpy()
         split = make_split(images, torch.zeros(64, dtype=torch.int64).numpy(), images, 32, self.device)
         network = NETWORKS["resnet20"].build(3, 32, 10).to(self.device)
-        lesson = Lesson(_YARDSTICK, 1, generator(0, 0, "estimate"))
+        lesson = TrainingJob(_YARDSTICK, 1, generator(0, 0, "estimate"))
         return 64 / _seconds(lambda: train_network(network, split, full_masks(network), lesson))
 
     def _measured(self, spec: RunSpec, dataset: Dataset, side: int) -> Rate:
         images, labels = dataset.train.images[:MEASURED_IMAGES], dataset.train.labels[:MEASURED_IMAGES]
         split = make_split(images, labels, images, side, self.device)
         network: nn.Module = NETWORKS[spec.network].build(images.shape[1], side, len(dataset.classes)).to(self.device)
-        lesson = Lesson(spec, 1, generator(0, 0, "estimate"))
+        lesson = TrainingJob(spec, 1, generator(0, 0, "estimate"))
         training = _seconds(lambda: train_network(network, split, full_masks(network), lesson))
         return Rate(len(split) / training, len(split) / _seconds(lambda: evaluate_network(network, split)), True)
 

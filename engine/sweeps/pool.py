@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from engine.run_spec import Progress, RunSpec
-from engine.sweeps.worker import Place, Result
+from engine.sweeps.worker import Result, RunContext
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Pool:
     `method` is how they start: `spawn` is safe everywhere; `fork` is quicker where nothing computes in this process.
     """
 
-    def __init__(self, size: int, place: Place, method: str = "spawn") -> None:
+    def __init__(self, size: int, context: RunContext, method: str = "spawn") -> None:
         self._context: Any = multiprocessing.get_context(method)
-        self._place = place
+        self._place = context
         self._members = [self._start(number) for number in range(size)]
 
     def idle(self) -> int:
@@ -93,8 +93,8 @@ class Pool:
 
     def _start(self, number: int) -> _Member:
         ours, theirs = self._context.Pipe()
-        place = replace(self._place, device=device_of(self._place.device, number))
-        process = self._context.Process(target=_work, args=(theirs, place, os.getpid()), daemon=True)
+        context = replace(self._place, device=device_of(self._place.device, number))
+        process = self._context.Process(target=_work, args=(theirs, context, os.getpid()), daemon=True)
         with _interrupts_held():
             process.start()
         theirs.close()
@@ -136,12 +136,12 @@ def _interrupts_held() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-def _work(pipe: Connection, place: Place, parent: int) -> None:
+def _work(pipe: Connection, context: RunContext, parent: int) -> None:
     """What a member does until its parent hangs up or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    from engine.sweeps.worker import perform
+    from engine.sweeps.worker import execute_run
 
     def report(event: Progress | Result) -> None:
         try:
@@ -154,7 +154,7 @@ def _work(pipe: Connection, place: Place, parent: int) -> None:
             spec = pipe.recv()
         except (EOFError, OSError):
             return
-        report(perform(spec, place, report))
+        report(execute_run(spec, context, report))
 
 
 def _end_with(parent: int) -> None:

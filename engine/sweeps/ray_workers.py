@@ -15,7 +15,7 @@ from engine.specs.preset import Preset
 from engine.store.study import Study
 from engine.sweeps.pool import Event, Lost
 from engine.sweeps.sweep import Listener, prepare_study, work_through
-from engine.sweeps.worker import Place, Result, perform
+from engine.sweeps.worker import Result, RunContext, execute_run
 
 GPU_SHARE = 0.25
 """Part of a GPU that one run takes: networks this small leave one mostly idle."""
@@ -23,10 +23,10 @@ GPU_SHARE = 0.25
 OBJECT_STORE_BYTES = 100_000_000
 
 
-def run_on_ray(preset: Preset, place: Place, address: str, listen: Listener) -> list[Result]:
+def run_on_ray(preset: Preset, context: RunContext, address: str, listen: Listener) -> list[Result]:
     """What each missing run came to, worked through by a Ray cluster: the one at this address, or a new `local` one."""
     ray = _import_ray(address)
-    study = Study(place.study)
+    study = Study(context.study)
     prepare_study(study, preset)
     options: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
     if address != "local":
@@ -35,18 +35,18 @@ def run_on_ray(preset: Preset, place: Place, address: str, listen: Listener) -> 
         ray.init(address, **options, log_to_driver=False, logging_level="error")
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         raise PruneScopeError(f"The Ray cluster at {address!r} cannot be reached: {error}") from error
-    return work_through(preset.specs, study, _RayWorkers(ray, place), listen)
+    return work_through(preset.specs, study, _RayWorkers(ray, context), listen)
 
 
 class _RayWorkers:
     """Ray's workers: as many runs at a time as there is room for, and as many again waiting."""
 
-    def __init__(self, ray: Any, place: Place) -> None:
-        self._ray, self._place = ray, place
-        on_gpu = place.device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
+    def __init__(self, ray: Any, context: RunContext) -> None:
+        self._ray, self._place = ray, context
+        on_gpu = context.device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
         self._share = {"num_gpus": GPU_SHARE, "num_cpus": 0} if on_gpu else {"num_cpus": 1}
         # Lost workers are the sweep's to retry: it knows which runs have been finished since.
-        self._task = ray.remote(**self._share, max_retries=0, max_calls=0)(perform)
+        self._task = ray.remote(**self._share, max_retries=0, max_calls=0)(execute_run)
         self._out: dict[Any, str] = {}
 
     def idle(self) -> int:

@@ -12,7 +12,7 @@ MADE_WITH = ("engine", "python", "torch", "numpy", "device", "processor")
 
 
 @dataclass(frozen=True)
-class LevelAgain:
+class LevelComparison:
     """A level of the run, kept and computed again: how many of its answers are equal, and both accuracies."""
 
     level: int
@@ -26,7 +26,7 @@ class LevelAgain:
 class Rebuilt:
     """A run beside itself: every level that both have, and what the two were made with."""
 
-    levels: tuple[LevelAgain, ...]
+    levels: tuple[LevelComparison, ...]
     n_missing: int
     """Levels that only one of the two has, though both should."""
     made: RunRecord
@@ -45,7 +45,7 @@ class Rebuilt:
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def spec_again(study: Study, run: str, n_levels: int | None = None) -> RunSpec:
+def reproduction_spec(study: Study, run: str, n_levels: int | None = None) -> RunSpec:
     """The spec that computes a run of the study again, or its first levels: what comes later has no part in them."""
     if run not in (runs := study.runs()):
         raise PruneScopeError(f"There is no run {run!r} among the {len(runs)} of {study.path}; `show` lists them.")
@@ -62,8 +62,8 @@ def spec_again(study: Study, run: str, n_levels: int | None = None) -> RunSpec:
     return replace(spec, sparsities=spec.sparsities[:n_levels])
 
 
-def beside_itself(study: Study, run: str, aside: Study, again: RunSpec) -> Rebuilt:
-    """A run of the study beside what `spec_again` of it came to in the study `aside`."""
+def compare_runs(study: Study, run: str, aside: Study, again: RunSpec) -> Rebuilt:
+    """A run of the study beside what `reproduction_spec` of it came to in the study `aside`."""
     labels = _labels(study, aside, examples_name(again))
     (numbers, kept), (numbers_again, new) = study.prediction_matrix(run), aside.prediction_matrix(again.key)
     wanted = [level for level in numbers.tolist() if level <= again.n_levels]
@@ -71,7 +71,7 @@ def beside_itself(study: Study, run: str, aside: Study, again: RunSpec) -> Rebui
     for level in np.intersect1d(wanted, numbers_again).tolist():
         then, now = kept[numbers == level][0], new[numbers_again == level][0]
         rates = (float((said == labels).mean()) for said in (then, now))
-        levels.append(LevelAgain(level, len(labels), int((then == now).sum()), *rates))
+        levels.append(LevelComparison(level, len(labels), int((then == now).sum()), *rates))
     n_missing = len(wanted) + len(numbers_again) - 2 * len(levels)
     return Rebuilt(tuple(levels), n_missing, study.record(run), aside.record(again.key))
 

@@ -11,7 +11,7 @@ from engine.store.claims import living_claims, remove_dead_claims
 from engine.store.files import remove_leftovers, write_file
 from engine.store.study import Study, examples_name
 from engine.sweeps.pool import Event, Lost, Pool
-from engine.sweeps.worker import Place, Result, note_failure
+from engine.sweeps.worker import Result, RunContext, note_failure
 
 MOST_LOSSES = 3
 """How often a run may take its process down before it counts as failed."""
@@ -79,13 +79,15 @@ def prepare_study(study: Study, preset: Preset) -> None:
             study.clear_work(folder.name)
 
 
-def run_sweep(preset: Preset, place: Place, workers: int, listen: Listener, method: str = "spawn") -> list[Result]:
+def run_sweep(
+    preset: Preset, context: RunContext, workers: int, listen: Listener, method: str = "spawn"
+) -> list[Result]:
     """What each missing run came to, worked through by a pool; an interrupt loses only unfinished levels."""
     if workers < 1:
         raise PruneScopeError(f"workers is {workers}; allowed is 1 or more.")
-    study = Study(place.study)
+    study = Study(context.study)
     prepare_study(study, preset)
-    return work_through(preset.specs, study, Pool(workers, place, method), listen)
+    return work_through(preset.specs, study, Pool(workers, context, method), listen)
 
 
 def work_through(specs: Sequence[RunSpec], study: Study, workers: Workers, listen: Listener) -> list[Result]:

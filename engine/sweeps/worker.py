@@ -16,7 +16,7 @@ State = Literal["done", "found", "busy", "failed"]
 
 
 @dataclass(frozen=True)
-class Place:
+class RunContext:
     """Where runs are worked on: the study, the data sets, the device."""
 
     study: Path
@@ -34,31 +34,31 @@ class Result:
     seconds: float = 0.0
 
 
-def perform(spec: RunSpec, place: Place, watch: Watcher = lambda progress: None) -> Result:
+def execute_run(spec: RunSpec, context: RunContext, watch: Watcher = lambda progress: None) -> Result:
     """Compute one run unless it is finished or somebody else works on it; never raises for a run that fails.
 
     A finished run whose example table is gone brings that back.
     """
-    study, begun = Study(place.study), time.monotonic()
+    study, begun = Study(context.study), time.monotonic()
     if study.has_run(spec.key) and examples_name(spec) in study.example_sets():
         return Result(spec.key, "found")
     try:
         with claim(study.path / "claims", spec.key) as ours:
-            state, reason = _compute(spec, study, place, watch) if ours else ("busy", "")
+            state, reason = _compute(spec, study, context, watch) if ours else ("busy", "")
     except PruneScopeError as error:  # not even the claim could be written
         state, reason = "failed", str(error)
     return Result(spec.key, state, reason, time.monotonic() - begun)
 
 
-def _compute(spec: RunSpec, study: Study, place: Place, watch: Watcher) -> tuple[State, str]:
+def _compute(spec: RunSpec, study: Study, context: RunContext, watch: Watcher) -> tuple[State, str]:
     from engine.runs.run import keep_examples, run_experiment
-    from engine.runs.workspace import open_laboratory
+    from engine.runs.workspace import open_workspace
 
     was_there = study.has_run(spec.key)
     try:
         if was_there:
-            keep_examples(study, spec, open_laboratory(spec, place.root, place.device))
-        finished = run_experiment(spec, study, place.root, place.device, watch)
+            keep_examples(study, spec, open_workspace(spec, context.root, context.device))
+        finished = run_experiment(spec, study, context.root, context.device, watch)
     except Exception as error:  # the others go on; the reason is kept
         if study.has_run(spec.key) and not was_there:
             return "found", ""  # somebody took over while this process was frozen, and was first

@@ -15,7 +15,7 @@ LIBRARIES = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_C
 """What torch, oneDNN and MKL read from the environment when they first compute."""
 
 
-def settle_arithmetic() -> None:
+def make_arithmetic_portable() -> None:
     """Make sums come out alike on every processor with AVX2, unless the environment asks for native ones, which are
     faster. What this process has computed before decides otherwise: `processor` says what it came to."""
     import torch

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from engine.pruning.masks import prunable
 from engine.run_spec import PruneScopeError, RunSpec
-from engine.training.device import settle_arithmetic
+from engine.training.device import make_arithmetic_portable
 
 CHUNK = 2048
 """Images that are gathered and augmented in one go, then handed out in batches."""
@@ -74,7 +74,7 @@ class Objective(Protocol):
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingJob:
     """How a network is trained: the spec's settings, for how long, with which random numbers, and who looks on.
 
     `on_step` sees the number of steps done and may return other masks, `on_epoch` the number of epochs done. With an
@@ -91,7 +91,7 @@ class Lesson:
 
 def pick_device(name: str = "auto") -> torch.device:
     """The device asked for, or the best that is there; sets it up to give the same result each time."""
-    settle_arithmetic()
+    make_arithmetic_portable()
     available = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -161,18 +161,18 @@ def _chunks(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple
         yield split.inputs(chunk), rows
 
 
-def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor], lesson: Lesson) -> None:
+def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor], job: TrainingJob) -> None:
     """Train in place by stochastic gradient descent; weights that are cut stay zero."""
-    spec = lesson.spec
+    spec = job.spec
     network.train()
     parameters: list[Tensor] = [parameter for parameter in network.parameters() if parameter.requires_grad]
     weights: list[Tensor] = list(prunable(network).values())
     cut = _as_factors(weights, masks)
     momenta = [torch.zeros_like(parameter) for parameter in parameters] if spec.momentum else None
     step = 0
-    for epoch in range(lesson.epochs):
-        for loss in _losses(network, split, lesson):
-            if (changed := lesson.on_step(step)) is not None:
+    for epoch in range(job.epochs):
+        for loss in _losses(network, split, job):
+            if (changed := job.on_step(step)) is not None:
                 cut = _as_factors(weights, changed)
                 _apply(weights, cut)
                 network.train()
@@ -187,19 +187,19 @@ def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor],
                 torch._foreach_add_(parameters, gradients, alpha=-spec.learning_rate)
             _apply(weights, cut)
             step += 1
-        if lesson.objective is not None:
-            lesson.objective.end_epoch(epoch + 1)
-        lesson.on_epoch(epoch + 1)
+        if job.objective is not None:
+            job.objective.end_epoch(epoch + 1)
+        job.on_epoch(epoch + 1)
 
 
-def _losses(network: nn.Module, split: Split, lesson: Lesson) -> Iterator[Callable[[], Tensor]]:
+def _losses(network: nn.Module, split: Split, job: TrainingJob) -> Iterator[Callable[[], Tensor]]:
     """One epoch of batches, each as a call that sends it through the network as it then is and gives its loss."""
-    spec, objective = lesson.spec, lesson.objective
+    spec, objective = job.spec, job.objective
     if objective is None:
-        for images, labels in batches(split, spec, lesson.generator):
+        for images, labels in batches(split, spec, job.generator):
             yield partial(_plain_loss, network, images, labels)
         return
-    for images, labels, groups in grouped_batches(split, spec, lesson.generator):
+    for images, labels, groups in grouped_batches(split, spec, job.generator):
         yield partial(objective.loss, network, images, labels, groups)
 
 

@@ -91,13 +91,13 @@ class Frame:
 Fits = Callable[[Source, Experiment], bool]
 
 
-def nothing(title: str, way_on: str) -> NoReturn:
+def stop_with(title: str, way_on: str) -> NoReturn:
     """A sentence and a way on in place of the page."""
     st.info(f"**{title}** {way_on}", icon=":material/info:")
     st.stop()
 
 
-def nothing_here(frame: Frame, file: str, title: str, way_on: str, fits: Fits) -> NoReturn:
+def stop_with_experiments(frame: Frame, file: str, title: str, way_on: str, fits: Fits) -> NoReturn:
     """The same where other experiments of the study have what the page shows, with links to them."""
     others = [e for e in load.experiments(frame.source) if e != frame.experiment and fits(frame.source, e)]
     st.info(f"**{title}** {'These have some:' if others else way_on}", icon=":material/info:")
@@ -116,17 +116,17 @@ def open_page(file: str, fits: Fits | None = None) -> Frame:
     """
     name = _open(file, with_study=True)
     if name is None:
-        nothing("No study found.", f"Studies are folders with finished runs under `{load.studies_root().name}/`.")
+        stop_with("No study found.", f"Studies are folders with finished runs under `{load.studies_root().name}/`.")
     source = load.source(name)
     try:
         found = load.experiments(source)
     except PruneScopeError as error:
-        nothing("This study cannot be read.", formats.plain(error))
+        stop_with("This study cannot be read.", formats.plain(error))
     if not found:
         broken = list(load.load_catalog(source).broken.values())
         if broken:
-            nothing(f"None of the {len(broken)} runs of this study can be read.", formats.plain(broken[0]))
-        nothing("This study has no finished run yet.", "It will show here as soon as its first run is finished.")
+            stop_with(f"None of the {len(broken)} runs of this study can be read.", formats.plain(broken[0]))
+        stop_with("This study has no finished run yet.", "It will show here as soon as its first run is finished.")
     if fits is not None:
         found = sorted(found, key=lambda experiment: not fits(source, experiment))
     with st.sidebar:
@@ -134,9 +134,9 @@ def open_page(file: str, fits: Fits | None = None) -> Frame:
         techniques, treatments = _filters(source, experiment)
     frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark")
     if not techniques or not treatments:
-        nothing("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
-    if frame.keep(load.kinds(source, experiment)).empty:
-        nothing("No run has these techniques with these treatments.", "Choose others on the left.")
+        stop_with("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
+    if frame.keep(load.variants(source, experiment)).empty:
+        stop_with("No run has these techniques with these treatments.", "Choose others on the left.")
     return frame
 
 

@@ -20,7 +20,7 @@ def answer(text: str) -> None:
     st.container(key="answer").markdown(text)
 
 
-def beside(key: str, widths: Sequence[float]) -> Sequence[DeltaGenerator]:
+def side_by_side(key: str, widths: Sequence[float]) -> Sequence[DeltaGenerator]:
     """Columns that stand beside each other on a wide screen and below each other on a narrow one."""
     return st.container(key=f"beside-{key}").columns(widths, gap="medium")
 

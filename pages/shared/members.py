@@ -76,7 +76,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Moment:
+class NetworkLabel:
     """What is looked at: the network in words, its sparsity, the seeds behind it."""
 
     network: str
@@ -150,7 +150,7 @@ def round_step(values: pd.Series) -> float:
     return float(min((m * 10.0**e for e in (exponent, exponent + 1) for m in (1, 2, 5)), key=lambda s: abs(s - spread)))
 
 
-def loss_sentence(facts: MemberFacts, worst: str, moment: Moment, of: Words, where: str = "") -> str:
+def loss_sentence(facts: MemberFacts, worst: str, moment: NetworkLabel, of: Words, where: str = "") -> str:
     """How many members lose more than the loss, and who loses most; `where` is the worst member's series."""
     member, members = formats.plain(of.member), formats.plain(of.members)
     if facts.worst is None:
@@ -209,7 +209,7 @@ def _verdict(change: SlopeChange, name: str) -> str:
     return f"{name} matters {'more' if more else 'less'} after pruning"
 
 
-def cautions(moment: Moment, n_missing: int, working: str, training: str) -> list[str]:
+def cautions(moment: NetworkLabel, n_missing: int, working: str, training: str) -> list[str]:
     """What the reader must know before believing the sentence: a broken network, one that trained longer, few seeds."""
     texts = []
     if working:

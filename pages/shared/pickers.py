@@ -12,12 +12,12 @@ from engine.store.study import examples_name
 from pages.shared import formats, members
 from pages.shared.cache import catalog as load
 from pages.shared.cache import predictions as load_predictions
-from pages.shared.frame import Frame, nothing
+from pages.shared.frame import Frame, stop_with
 from pages.shared.training_note import training_of
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class ExampleSet:
     """What is known of the examples: their table's name, the table, the classes."""
 
     spec: RunSpec
@@ -52,14 +52,14 @@ class Populations:
     """What of their change since dense is training; may be empty."""
 
 
-def known(frame: Frame) -> Known:
+def load_examples(frame: Frame) -> ExampleSet:
     """The examples of the experiment; stops with a sentence where they cannot be read."""
     try:
         spec = load.spec(frame.source, frame.experiment)
         name = examples_name(spec)
-        return Known(spec, name, load.examples(frame.source, name), load.class_facts(frame.source, name))
+        return ExampleSet(spec, name, load.examples(frame.source, name), load.class_facts(frame.source, name))
     except PruneScopeError as error:
-        nothing("The examples of these runs cannot be read.", formats.plain(error))
+        stop_with("The examples of these runs cannot be read.", formats.plain(error))
 
 
 def choose_populations(frame: Frame) -> Populations:
@@ -70,7 +70,7 @@ def choose_populations(frame: Frame) -> Populations:
     with_dense = set(rows.loc[rows["level"] == 0, "run"])
     rows = rows[rows["run"].isin(with_dense).to_numpy()]
     if not labels or rows.empty:
-        nothing(
+        stop_with(
             "These runs have no dense level and a pruned one.",
             "This page compares the two; choose another technique above or on the left.",
         )
@@ -89,12 +89,12 @@ def choose_populations(frame: Frame) -> Populations:
     )
     here = rows[(rows["level"] == level).to_numpy()].sort_values("seed")
     if here.empty:
-        nothing("No run with a dense level has this one.", "Choose another sparsity.")
+        stop_with("No run with a dense level has this one.", "Choose another sparsity.")
     runs = tuple(here["run"].astype(str))
     try:
         levels, said = load_predictions.population(frame.source, runs)
     except PruneScopeError as error:
-        nothing("The predictions of these runs cannot be read.", formats.plain(error))
+        stop_with("The predictions of these runs cannot be read.", formats.plain(error))
     at = np.flatnonzero(levels == level)[0]
     return Populations(
         runs=runs,
@@ -126,7 +126,7 @@ def _working(rows: pd.DataFrame, level: int) -> str:
 def _choose_kind(rows: pd.DataFrame, techniques: Iterable[str]) -> tuple[pd.DataFrame, list[str]]:
     """The rows of one technique, treatment and mitigation, and their names in a sentence."""
     if rows.empty:
-        nothing("No run is switched on.", "Choose other techniques or treatments on the left.")
+        stop_with("No run is switched on.", "Choose other techniques or treatments on the left.")
     there = set(map(str, rows["technique"]))
     rows, technique = _pick(rows, "technique", [t for t in techniques if t in there], formats.technique)
     rows, treatment = _pick(

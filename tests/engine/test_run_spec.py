@@ -14,7 +14,7 @@ from engine.run_spec import (
     settings,
     spec_from_settings,
 )
-from engine.specs.checks import checked
+from engine.specs.checks import validate_spec
 from engine.specs.mitigation import MITIGATIONS, arm_of, mitigation_words
 from engine.specs.protocol import protocol
 
@@ -110,7 +110,7 @@ def test_unlike_protocols_have_unlike_words(name: str) -> None:
 )
 def test_a_wrong_setting_is_named_with_what_is_allowed(change: dict, message: str) -> None:
     with pytest.raises(PruneScopeError, match=message):
-        checked(replace(SPEC, **change))
+        validate_spec(replace(SPEC, **change))
 
 
 def test_an_unknown_setting_in_a_file_is_refused() -> None:
@@ -119,5 +119,5 @@ def test_an_unknown_setting_in_a_file_is_refused() -> None:
 
 
 def test_checked_fills_in_the_split() -> None:
-    assert checked(SPEC).split == "official"
-    assert checked(replace(SPEC, dataset="qmnist")).split == "writers"
+    assert validate_spec(SPEC).split == "official"
+    assert validate_spec(replace(SPEC, dataset="qmnist")).split == "writers"

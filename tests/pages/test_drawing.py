@@ -9,13 +9,15 @@ import pytest
 from _plotly_utils.exceptions import PlotlyError
 
 from pages.shared.charts.drawing import Drawing
-from pages.shared.charts.style import look, sparsity_look
+from pages.shared.charts.style import chart_layout, sparsity_look
 
 TRACES = [
     {"type": "scatter", "x": np.arange(3.0), "y": [1, None, 2], "name": "a<b", "marker": {"size": np.array([1, 2, 3])}},
     {"type": "bar", "x": np.array([0.5]), "y": ["one"], "orientation": "h"},
 ]
-LAYOUT = look(300, xaxis=sparsity_look("kept"), yaxis={"title": "a title"}, shapes=[{"type": "line", "x0": 0, "x1": 1}])
+LAYOUT = chart_layout(
+    300, xaxis=sparsity_look("kept"), yaxis={"title": "a title"}, shapes=[{"type": "line", "x0": 0, "x1": 1}]
+)
 
 
 def plain(figure: object) -> object:

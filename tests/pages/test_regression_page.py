@@ -26,7 +26,7 @@ from pages.shared.cache import models as load_models
 from pages.shared.cache.catalog import Experiment
 from pages.views.regression import charts, coefficients
 from pages.views.regression import words as effects
-from pages.views.regression.command import Asked, command
+from pages.views.regression.command import RegressionQuery, command
 from tests.pages.conftest import NASTY, TOP, words
 from tests.support.population_rows import Size, made_population
 from tests.support.studies import make_study
@@ -191,13 +191,13 @@ def test_columns_have_names_for_people(column: str, term: str, expected: str) ->
 
 def test_the_command_prints_the_same_table(many: Path, found: Regression, capsys: pytest.CaptureFixture[str]) -> None:
     experiment = Experiment("qmnist", "writers", "lenet", "iterative", load_protocol(many))
-    asked = Asked(experiment, "protocol", (), "paper", PAPER, "linear", "hac")
+    asked = RegressionQuery(experiment, "protocol", (), "paper", PAPER, "linear", "hac")
     words = shlex.split(command(str(many / "many"), asked))
     assert words[:4] == ["python", "-m", "engine", "regression"]
     assert main(words[3:]) == 0
     printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("technique[")]
     assert printed == [line for line in found.summary.splitlines() if line.startswith("technique[")]
-    own = command("x", Asked(experiment, "experiment", ("rewind",), "own", PLAIN[:2], "logit", "run"))
+    own = command("x", RegressionQuery(experiment, "experiment", ("rewind",), "own", PLAIN[:2], "logit", "run"))
     assert "--without rewind" in own and "--terms dataset,network" in own and "--link logit --errors run" in own
 
 

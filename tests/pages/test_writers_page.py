@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.analysis.members.accuracy import MemberFacts, member_accuracy, member_facts
 from engine.analysis.members.lines import FULL
-from engine.analysis.members.permutation import NO_CHANGE, Dealt, dealt
+from engine.analysis.members.permutation import NO_CHANGE, Permuted, permuted
 from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
 from engine.datasets.dataset import ImageSet
 from engine.store.study import Study
@@ -91,7 +91,7 @@ def test_page_says_whether_writers_differ_by_chance(page: Any, studies: Path) ->
     examples = study.examples("qmnist-writers")
     label = examples["label"].to_numpy()
     right = np.mean([study.prediction_matrix(run)[1] == label for run in study.runs()], axis=0)
-    found = dealt(right[6] - right[0], pd.factorize(examples["writer"])[0], label)
+    found = permuted(right[6] - right[0], pd.factorize(examples["writer"])[0], label)
     assert f"{losing_by_chance(found)} writers would lose more than 5 points" in said
     assert ("differ more than by chance" in said) == (found.p < 0.05) and worst_by_chance(found) in said
     fewer = text(page("planted", series="hsf4"))
@@ -181,16 +181,19 @@ def test_page_opens_the_shipped_study(page: Any, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
-        (Dealt(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501), "differ more than by chance**: their changes spread 1.9 times"),
-        (Dealt(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501), "(p < 0.01)"),
-        (Dealt(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "Writers may differ by chance alone** (p = 0.40). If it did not"),
-        (Dealt(500, 0, 0, -0.11, -0.05, 1.0, 0.4), "0 writers would lose more than 5 points"),
-        (Dealt(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "3 to 7 writers would lose more than 5 points, and the one hit "),
-        (Dealt(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "hit hardest 5.0 to 11.0 points."),
-        (Dealt(0, reason=NO_CHANGE), f"cannot be said: {NO_CHANGE}."),
+        (
+            Permuted(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501),
+            "differ more than by chance**: their changes spread 1.9 times",
+        ),
+        (Permuted(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501), "(p < 0.01)"),
+        (Permuted(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "Writers may differ by chance alone** (p = 0.40). If it did not"),
+        (Permuted(500, 0, 0, -0.11, -0.05, 1.0, 0.4), "0 writers would lose more than 5 points"),
+        (Permuted(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "3 to 7 writers would lose more than 5 points, and the one hit "),
+        (Permuted(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "hit hardest 5.0 to 11.0 points."),
+        (Permuted(0, reason=NO_CHANGE), f"cannot be said: {NO_CHANGE}."),
     ],
 )
-def test_chance_sentence(made: Dealt, expected: str) -> None:
+def test_chance_sentence(made: Permuted, expected: str) -> None:
     assert expected in chance_sentence(made, MemberFacts(40, 0.05, 9), members.words("writer", "qmnist"))
 
 
@@ -214,7 +217,7 @@ def test_last_working_level_keeps_three_quarters() -> None:
 
 
 def test_cautions_name_what_weakens_the_answer() -> None:
-    mean, alone = members.Moment("x", 0.5, 3, None), members.Moment("x", 0.5, 1, 2)
+    mean, alone = members.NetworkLabel("x", 0.5, 3, None), members.NetworkLabel("x", 0.5, 1, 2)
     assert members.cautions(mean, 0, "", "") == []
     said = " ".join(members.cautions(alone, 2, "48.8 %", "It trained longer."))
     for words in ("no longer works", "48.8 % or below", "It trained longer.", "One seed only", "2 more seeds"):

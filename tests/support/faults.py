@@ -24,19 +24,19 @@ import psutil
 from engine.run_spec import RunSpec
 from engine.runs import dense
 from engine.runs import run as experiment
-from engine.runs.workspace import open_laboratory
-from engine.specs.checks import checked
+from engine.runs.workspace import open_workspace
+from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
 from engine.store import catalog, claims, files
 from engine.store.study import Study
 from engine.store.verify import verify_study
 from engine.sweeps.sweep import run_sweep, sweep_status
-from engine.sweeps.worker import Place, Result, perform
+from engine.sweeps.worker import Result, RunContext, execute_run
 from tests.support.crashes import CRASHED, crash_at, exit_code, in_child
 from tests.support.run_folders import files_of
 
 ROOT = Path("unused")
-TINY = checked(RunSpec("digits", "lenet", "global_unstructured", levels=3, epochs=1, batch_size=128))
+TINY = validate_spec(RunSpec("digits", "lenet", "global_unstructured", levels=3, epochs=1, batch_size=128))
 TECHNIQUES = ("global_unstructured", "l1_structured", "random_unstructured", "random_structured")
 SPECS = tuple(
     replace(TINY, technique=technique, treatment=treatment, seed=seed)
@@ -68,9 +68,9 @@ def log_work(folder: Path) -> Path:
         log("end", spec.key)
         return finished
 
-    def logged_keep(self: Any, outcome: Any, *others: object) -> None:
-        keep(self, outcome, *others)
-        log("level", f"{self.spec.key}/{outcome.level}")
+    def logged_keep(self: Any, result: Any, *others: object) -> None:
+        keep(self, result, *others)
+        log("level", f"{self.spec.key}/{result.level}")
 
     def logged_train(spec: RunSpec, *others: object) -> None:
         train(spec, *others)
@@ -107,11 +107,11 @@ def wait_until(holds: Callable[[], object], seconds: float = 120.0) -> None:
 
 
 def sweep(study: Path) -> None:
-    run_sweep(SWEEP, Place(study, ROOT, "cpu"), 2, lambda event: None, method="fork")
+    run_sweep(SWEEP, RunContext(study, ROOT, "cpu"), 2, lambda event: None, method="fork")
 
 
 def perform_tiny(study: Path, spec: RunSpec = TINY) -> Result:
-    return perform(spec, Place(study, ROOT, "cpu"))
+    return execute_run(spec, RunContext(study, ROOT, "cpu"))
 
 
 def assert_whole_and_tidy(study: Study) -> None:
@@ -214,7 +214,9 @@ def crashes(folder: Path, every: int) -> None:
 
 
 def sweep_one(study: Path, spec: RunSpec) -> None:
-    run_sweep(Preset("one", "One run", "", (spec,)), Place(study, ROOT, "cpu"), 1, lambda event: None, method="fork")
+    run_sweep(
+        Preset("one", "One run", "", (spec,)), RunContext(study, ROOT, "cpu"), 1, lambda event: None, method="fork"
+    )
 
 
 def frozen(folder: Path, n_levels: int) -> None:
@@ -280,7 +282,7 @@ def no_room_for_a_sweep(folder: Path, limit: int) -> None:
 
     def starved() -> list[tuple[str, str]]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-        results = run_sweep(SWEEP, Place(study.path, ROOT, "cpu"), 2, lambda event: None, method="fork")
+        results = run_sweep(SWEEP, RunContext(study.path, ROOT, "cpu"), 2, lambda event: None, method="fork")
         return [(result.state, result.reason) for result in results]
 
     results = answering(starved)[1]()
@@ -299,7 +301,7 @@ def two_sweeps(folder: Path, n_sweeps: int) -> None:
     expected, log, study = undisturbed(folder), log_work(folder), Study(folder / "shared")
 
     def states() -> list[str]:
-        results = run_sweep(SWEEP, Place(study.path, ROOT, "cpu"), 2, lambda event: None, method="fork")
+        results = run_sweep(SWEEP, RunContext(study.path, ROOT, "cpu"), 2, lambda event: None, method="fork")
         return [result.state for result in results]
 
     said = [answering(states)[1] for _ in range(n_sweeps)]
@@ -334,6 +336,6 @@ def act(folder: Path, name: str, number: str) -> None:
 
 
 if __name__ == "__main__":
-    open_laboratory(TINY, ROOT, "cpu")  # read once, so that forks need not
+    open_workspace(TINY, ROOT, "cpu")  # read once, so that forks need not
     for line in [" ".join(sys.argv[2:])] if sys.argv[2:] else sys.stdin:
         act(Path(sys.argv[1]), *line.split())

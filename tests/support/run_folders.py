@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from engine.run_spec import RunSpec
-from engine.store.run_tables import Outcome, RunTables, run_tables
+from engine.store.run_tables import LevelResult, RunTables, run_tables
 from engine.store.study import Study, examples_name
 
 SPEC = RunSpec("digits", "lenet", "global_unstructured", split="official", levels=2)
@@ -21,7 +21,7 @@ def made_tables(spec: RunSpec) -> RunTables:
     """Tables of a run that predicts at random, by its seed."""
     random = np.random.default_rng(spec.seed)
     outcomes = [
-        Outcome(
+        LevelResult(
             level=level,
             sparsity_asked=1 - 0.8**level,
             n_weights=1000,

@@ -15,7 +15,7 @@ import pandas as pd
 
 from engine.run_spec import RunSpec
 from engine.store.files import write_file
-from engine.store.run_tables import Outcome, run_tables
+from engine.store.run_tables import LevelResult, run_tables
 from engine.store.study import Study, examples_name
 
 N_WEIGHTS = 10_000
@@ -101,7 +101,7 @@ def made_classes(plan: Plan, examples: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def made_outcomes(plan: Plan, examples: pd.DataFrame, hardness: float, seed: int) -> list[Outcome]:
+def made_outcomes(plan: Plan, examples: pd.DataFrame, hardness: float, seed: int) -> list[LevelResult]:
     """Every level of one run: an example is wrong once its chance of an error exceeds what the seed drew for it."""
     rng = np.random.default_rng([plan.random, seed])
     labels, n_classes = examples["label"].to_numpy(), len(plan.classes)
@@ -121,7 +121,7 @@ def made_outcomes(plan: Plan, examples: pd.DataFrame, hardness: float, seed: int
         loss = -np.log(1 - chance) if plan.losses else np.full(len(labels), np.nan)
         accuracy = float((prediction == labels).mean())
         scores = (1 - chance, 1 - 2 * chance, loss)
-        outcomes.append(Outcome(level, sparsity, N_WEIGHTS, n_kept, accuracy, prediction, *scores))
+        outcomes.append(LevelResult(level, sparsity, N_WEIGHTS, n_kept, accuracy, prediction, *scores))
     return outcomes
 
 

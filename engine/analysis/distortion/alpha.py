@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from engine.analysis.class_matrices import Block, line_up
+from engine.analysis.class_matrices import Block, as_matrices
 from engine.analysis.columns import MODEL
 
 Floats = NDArray[np.float64]
@@ -122,7 +122,7 @@ def alphas(classes: pd.DataFrame, measure: str = "recall") -> pd.DataFrame:
 
     `measure` is a key of BASES. A collapsed model puts every example into one class.
     """
-    models = line_up(classes)
+    models = as_matrices(classes)
     table = classes.iloc[models.first][["run", *MODEL, "seed", "level", "sparsity"]].reset_index(drop=True)
     accuracy, dense_accuracy, alpha, spread = (np.full(len(table), np.nan) for _ in range(4))
     collapsed, reason = np.zeros(len(table), bool), np.full(len(table), "", object)

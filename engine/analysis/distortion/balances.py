@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
 
-from engine.analysis.class_matrices import line_up
+from engine.analysis.class_matrices import as_matrices
 from engine.analysis.columns import MODEL
 from engine.analysis.distortion.alpha import EVEN, class_ratio, model_accuracy, model_balances
 
@@ -17,7 +17,7 @@ def balances(classes: pd.DataFrame, measure: str = "recall") -> pd.DataFrame:
 
     `before` and `after` are normalised balances.
     """
-    models = line_up(classes)
+    models = as_matrices(classes)
     accuracy, before, after = (np.full(len(classes), np.nan) for _ in range(3))
     for block in models.blocks():
         share, matrix = model_balances(block, measure)
@@ -54,7 +54,7 @@ def gap_chance(classes: pd.DataFrame) -> pd.DataFrame:
 
     The chi-square test of equal shares. Where it is not small, there was hardly a gap to widen, and alpha is noise.
     """
-    models = line_up(classes[classes["level"] == 0])
+    models = as_matrices(classes[classes["level"] == 0])
     chance = np.full(len(models.first), np.nan)
     for block in models.blocks():
         n = block.sizes()

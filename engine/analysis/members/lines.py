@@ -39,7 +39,7 @@ class Line:
 
 def line(x: ArrayLike, y: ArrayLike, group: str = FULL) -> Line:
     """The line through the points; a point with NaN is left out."""
-    x, y = known(x, y)
+    x, y = finite_pairs(x, y)
     n = len(x)
     if n < 3:
         return Line(group, n, reason=TOO_FEW)
@@ -77,7 +77,7 @@ def band(fit: Line, grid: ArrayLike, confidence: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame({"x": x, "y": y, "low": y - half, "high": y + half})
 
 
-def known(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+def finite_pairs(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     """The points without NaN."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     there = np.isfinite(x) & np.isfinite(y)

@@ -11,7 +11,7 @@ NO_CHANGE = "within each class, all examples change alike"
 
 
 @dataclass(frozen=True)
-class Dealt:
+class Permuted:
     """What chance alone gives, as the middle 95 % of the draws, and how the members compare with it.
 
     All numbers but `n_draws` are NaN where nothing can be dealt (see `reason`).
@@ -32,13 +32,13 @@ class Dealt:
     reason: str = ""
 
 
-def dealt(
+def permuted(
     change: NDArray[np.floating],
     member: NDArray[np.integer],
     label: NDArray[np.integer],
     loss: float = 0.05,
     n_draws: int = N_DRAWS,
-) -> Dealt:
+) -> Permuted:
     """The members beside `n_draws` random deals of their examples.
 
     `change` is each example's change of being right, a mean over seeds; `member` numbers who it belongs to, below 0
@@ -48,13 +48,13 @@ def dealt(
     mine = member >= 0
     code, n = np.unique(member[mine], return_inverse=True, return_counts=True)[1:]
     if len(n) < 2:
-        return Dealt(0, reason=NO_MEMBERS)
+        return Permuted(0, reason=NO_MEMBERS)
     order = np.argsort(label[mine], kind="stable")
     code, values = code[order], change[mine][order].astype(float)
     bounds = np.flatnonzero(np.diff(label[mine][order])) + 1
     classes = [part.copy() for part in np.split(values, bounds)]
     if all(np.ptp(part) == 0 for part in classes):
-        return Dealt(0, reason=NO_CHANGE)
+        return Permuted(0, reason=NO_CHANGE)
     random, deals = np.random.default_rng(0), np.empty((n_draws, len(n)))
     for draw in range(n_draws):
         for part in classes:
@@ -63,7 +63,7 @@ def dealt(
     true = np.bincount(code, values) / n
     spread, spreads = (_spread(rows, n) for rows in (true, deals))
     losing, worst = (np.percentile(found, (2.5, 97.5)) for found in ((deals < -loss).sum(axis=1), deals.min(axis=1)))
-    return Dealt(
+    return Permuted(
         n_draws,
         losing_low=float(losing[0]),
         losing_high=float(losing[1]),

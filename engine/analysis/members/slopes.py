@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-from engine.analysis.members.lines import EQUAL, FULL, Floats, known, line, parts
+from engine.analysis.members.lines import EQUAL, FULL, Floats, finite_pairs, line, parts
 
 WITHIN = "within"
 """Name of the slope within groups."""
@@ -70,7 +70,7 @@ def paired_slopes(rows: pd.DataFrame, attribute: str, group: str = FULL, confide
     first, second, difference = line(x, before, group), line(x, after, group), line(x, change, group)
     se, reason = np.nan, difference.reason
     if not reason:
-        x, change = known(x, change)
+        x, change = finite_pairs(x, change)
         left = change - difference.intercept - difference.slope * x
         se, reason = _hc3(x - difference.x_mean, change, left, np.full(len(x), 1 / len(x)))
     return SlopeChange(

@@ -20,7 +20,7 @@ from engine.analysis.regression.design_columns import Layout, layout
 from engine.analysis.regression.effects import Setting, effects
 from engine.analysis.regression.fits import ERRORS, Fit, linear_fit, logit_fit
 from engine.analysis.regression.population import LeftOut, Population
-from engine.analysis.regression.result import Made, Regression, record, references
+from engine.analysis.regression.result import FitParts, Regression, record, references
 from engine.analysis.regression.terms import PAPER, TERMS, checked_terms, formula, known_rows, varying_terms
 from engine.run_spec import PruneScopeError
 
@@ -56,7 +56,7 @@ def regression(
     results = {kind: fit.results(kind) for kind in ERRORS}
     used = {column.term for column in columns.columns}
     return record(
-        Made(
+        FitParts(
             fit,
             results,
             formula([key for key in TERMS if key in used]),
@@ -125,7 +125,7 @@ def formula_regression(population: Population, text: str, link: str = "linear", 
     warned = cautions.size_cautions(*fit.design.shape, n_runs=fit.n_clusters("run"))
     results = {kind: fit.results(kind) for kind in ERRORS}
     left_out = population.left_out + missing
-    return record(Made(fit, results, text, link, errors, _conditioning(upper)[0], left_out, warned))
+    return record(FitParts(fit, results, text, link, errors, _conditioning(upper)[0], left_out, warned))
 
 
 def _formula_model(text: str, table: pd.DataFrame) -> Any:

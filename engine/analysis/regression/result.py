@@ -95,7 +95,7 @@ class Regression:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class FitParts:
     """A fit and all that a record of it is made of."""
 
     fit: Fit
@@ -113,7 +113,7 @@ class Made:
     effects: pd.DataFrame | None = None
 
 
-def record(made: Made) -> Regression:
+def record(made: FitParts) -> Regression:
     """The record of a fit."""
     fit, chosen = made.fit, made.results[made.errors]
     observed = np.asarray(fit.model.endog)
@@ -136,7 +136,7 @@ def record(made: Made) -> Regression:
     )
 
 
-def _coefficients(made: Made) -> pd.DataFrame:
+def _coefficients(made: FitParts) -> pd.DataFrame:
     names = list(made.fit.design.names)
     of = [column.term for column in made.layout.columns] if made.layout else names
     shared = {
@@ -179,7 +179,7 @@ def _statistics(fit: Fit, result: Any, condition: float) -> Statistics:
     )
 
 
-def _test(made: Made, moved: pd.DataFrame, key: str) -> OneSidedTest:
+def _test(made: FitParts, moved: pd.DataFrame, key: str) -> OneSidedTest:
     """One of the paper's tests: from the effects, or for a formula from the fact's own coefficient."""
     result, names = made.results[made.errors], made.fit.design.names
     rows = moved[(moved["key"] == key) & (moved["errors"] == made.errors)]

@@ -8,7 +8,7 @@ import pandas as pd
 from engine.datasets.attributes import ATTRIBUTES
 from engine.datasets.dataset import Dataset, ImageSet, Request
 from engine.datasets.readers.photos import n_channels, read_photos
-from engine.errors import nearest
+from engine.errors import unknown_name
 from engine.run_spec import PruneScopeError
 
 _SUFFIXES = (".png", ".jpg", ".jpeg")
@@ -31,7 +31,7 @@ def read_folder(root: Path, request: Request) -> Dataset:
     groups = _groups(folder / "groups.csv", files)
     for name in request.groups:
         if name not in groups:
-            raise nearest(name, groups, "group in groups.csv")
+            raise unknown_name(name, groups, "group in groups.csv")
     paths = [folder / file for file in files]
     whole = ImageSet(
         read_photos(paths, request.image_size, n_channels(paths)),

@@ -114,7 +114,7 @@ def levels(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def kinds(source: Source, experiment: Experiment) -> pd.DataFrame:
+def variants(source: Source, experiment: Experiment) -> pd.DataFrame:
     """The techniques of an experiment with the treatments that each was run with."""
     return levels(source, experiment)[["technique", "treatment"]].drop_duplicates(ignore_index=True)
 

@@ -26,7 +26,7 @@ def diagnosed(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def lessons(source: Source, experiment: Experiment) -> pd.DataFrame:
+def multipliers(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model, epoch and group of the trainings that were mitigated; empty where none was."""
     return _run_tables(source, experiment, "multipliers")
 

@@ -65,7 +65,7 @@ def gap_chance(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Gathering the population …")
-def people(source: Source, experiment: Experiment, scope: str, without: tuple[str, ...]) -> "Population":
+def population(source: Source, experiment: Experiment, scope: str, without: tuple[str, ...]) -> "Population":
     """The rows of a regression: the runs of the experiment, of its protocol on all data and networks, or of the study.
 
     `scope` is a key of SAME; `without` names techniques and treatments that are switched off.
@@ -83,7 +83,7 @@ def people(source: Source, experiment: Experiment, scope: str, without: tuple[st
 def fitted(
     source: Source, taken: tuple[Experiment, str, tuple[str, ...]], terms: tuple[str, ...], link: str, errors: str
 ) -> "Regression":
-    """A regression over the rows that `people` gives for `taken`."""
+    """A regression over the rows that `population` gives for `taken`."""
     from engine.analysis.regression.fit import regression
 
-    return regression(people(source, *taken), terms, link, errors)
+    return regression(population(source, *taken), terms, link, errors)

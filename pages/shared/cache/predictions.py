@@ -51,9 +51,9 @@ def subgroup_levels(
 @st.cache_resource(max_entries=64, show_spinner=False)
 def dealt(
     asked: tuple[Hashable, ...], _change: np.ndarray, _member: np.ndarray, _label: np.ndarray, loss: float
-) -> chance.Dealt:
+) -> chance.Permuted:
     """Members beside random deals of their examples; `asked` says what the arrays were made from."""
-    return chance.dealt(_change, _member, _label, loss)
+    return chance.permuted(_change, _member, _label, loss)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

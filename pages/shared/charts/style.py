@@ -44,7 +44,7 @@ ALONE = {"displaylogo": False}
 """Settings of a figure in a file of its own: no link leads out of it."""
 
 
-def look(height: int = HEIGHT, **layout: Any) -> dict[str, Any]:
+def chart_layout(height: int = HEIGHT, **layout: Any) -> dict[str, Any]:
     """A layout with our margins and legend; several times faster when a figure is made with it than set afterwards."""
     return {
         "height": height,
@@ -57,7 +57,7 @@ def look(height: int = HEIGHT, **layout: Any) -> dict[str, Any]:
 
 def styled(figure: go.Figure, x: str = "", y: str = "", height: int = HEIGHT, **layout: Any) -> go.Figure:
     """The figure with our margins, axis titles and legend."""
-    figure.update_layout(**look(height))
+    figure.update_layout(**chart_layout(height))
     figure.update_layout(**layout)
     if x:
         figure.update_xaxes(title=x)

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from pages.shared import formats
 from pages.shared.charts.class_look import ClassLook, spread_out
-from pages.shared.charts.style import along, faded, look, sparsity_look
+from pages.shared.charts.style import along, chart_layout, faded, sparsity_look
 
 MOST_LABELS = 20
 """Up to so many classes are named at the ends of their lines."""
@@ -79,7 +79,7 @@ def class_histogram(facts: pd.DataFrame, classes: ClassLook) -> go.Figure:
     }
     names = {"type": "category", "tickvals": keys, "ticktext": [classes.label(number) for number in numbers]}
     return go.Figure(
-        [bars], look(showlegend=False, bargap=0.25, xaxis={"title": _title("training examples")}, yaxis=names)
+        [bars], chart_layout(showlegend=False, bargap=0.25, xaxis={"title": _title("training examples")}, yaxis=names)
     )
 
 
@@ -115,7 +115,7 @@ def technique_panels(curves: pd.DataFrame, classes: ClassLook, techniques: Seque
         for number, curve in _by_class(curves[curves["technique"] == technique], ["level"], None):
             line = _line(curve, classes, number, False)
             traces.append(line | {"mode": "lines", "xaxis": f"x{axis}", "yaxis": f"y{axis}"})
-    return go.Figure(traces, look(80 + 200 * n_rows, showlegend=False, annotations=titles, **axes))
+    return go.Figure(traces, chart_layout(80 + 200 * n_rows, showlegend=False, annotations=titles, **axes))
 
 
 def _panel_axis(scale: str, is_last: bool, kept: float) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _figure(traces: list[dict[str, Any]], rows: pd.DataFrame, classes: ClassLook
     longest = max((len(note["text"]) for note in names), default=0)
     x = sparsity_look(classes.scale) | {"autorange": False, "range": _ends(rows["sparsity"], classes.scale)}
     y = {"title": _title("class accuracy"), "tickformat": ".0%", "range": [bottom, 1 + 0.01 * (1 - bottom)]}
-    layout = look(showlegend=False, annotations=names, xaxis=x | {"title": _title(x["title"])}, yaxis=y) | {
+    layout = chart_layout(showlegend=False, annotations=names, xaxis=x | {"title": _title(x["title"])}, yaxis=y) | {
         "margin": {"l": 10, "r": 20 + 8 * longest, "t": 30, "b": 10}
     }
     return go.Figure([*traces, *classes.colour_bar(1.04 + 0.016 * longest)], layout)

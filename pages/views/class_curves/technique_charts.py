@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from engine.pruning.techniques import TECHNIQUES
 from pages.shared import formats
 from pages.shared.charts.class_look import ClassLook
-from pages.shared.charts.style import DASHES, along, dash, ink, look, marker, sparsity_look, technique_colour
+from pages.shared.charts.style import DASHES, along, chart_layout, dash, ink, marker, sparsity_look, technique_colour
 from pages.views.class_curves.charts import STANDOFF, area
 
 MODEL_LEVEL = ["technique", "treatment", "mitigation", "level"]
@@ -96,7 +96,7 @@ def _figure(rows: pd.DataFrame, value: str, y: dict[str, Any], classes: ClassLoo
         "xaxis": x_axis | {"title": {"text": x_axis["title"], "standoff": STANDOFF}},
         "yaxis": y | {"title": {"text": y["title"], "standoff": STANDOFF}},
     }
-    return go.Figure([*areas, *lines, *(keys if len(ways) > 1 else ())], look(**axes))
+    return go.Figure([*areas, *lines, *(keys if len(ways) > 1 else ())], chart_layout(**axes))
 
 
 def _trace(name: str, colour: str, treatment: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from pages.shared import formats
-from pages.shared.charts.style import faded, ink, look
+from pages.shared.charts.style import chart_layout, faded, ink
 from pages.views.distortion.charts import NEAR, Look
 
 MANY_POINTS = 5000
@@ -47,7 +47,7 @@ def balance_matrix(
             inside = f"{at['xaxis']} domain", f"{at['yaxis']} domain"
             notes.append(_note(_fact_text(fact), *inside, 0.03, 0.99))
     above = 22 + LINE * max((_title(drawn).count("<br>") + 1 for drawn in looks.values()), default=1)
-    layout = look(
+    layout = chart_layout(
         70 + above + ROW * len(ratios),
         margin={"l": 60, "r": 30, "t": above, "b": 60},
         annotations=notes,

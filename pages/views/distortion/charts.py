@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from engine.analysis.distortion.verdicts import HelpfulRange
 from pages.shared import formats
-from pages.shared.charts.style import faded, ink, look
+from pages.shared.charts.style import chart_layout, faded, ink
 
 NEAR = (-0.5, 3.0)
 """The widest range of alpha that the near scale shows."""
@@ -60,7 +60,7 @@ def alpha_boxes(
     y_axis = {"title": {"text": "alpha", "standoff": 14}, "range": list(ends), "zeroline": False}
     borders = [_line("x", place - 0.5, faded("#7F7F7F", 0.25)) for place in range(1, len(ratios))]
     shapes = [_line("y", 1, ink(dark), "dash"), *borders]
-    return go.Figure(traces, look(TALL, xaxis=x_axis | plain, yaxis=y_axis, shapes=shapes))
+    return go.Figure(traces, chart_layout(TALL, xaxis=x_axis | plain, yaxis=y_axis, shapes=shapes))
 
 
 def alpha_range(alpha: np.ndarray, near: bool) -> tuple[float, float]:
@@ -91,7 +91,7 @@ def accuracy_beside_alpha(cells: pd.DataFrame, found: HelpfulRange, drawn: Look,
         sides = {"x0": found.cells[0].ratio / 1.06, "x1": found.cells[-1].ratio * 1.06, "y0": 0, "y1": 1}
         fill = {"fillcolor": faded(drawn.colour, 0.15), "line": {"width": 0}, "layer": "below"}
         shapes.append({"type": "rect", "xref": "x", "yref": "paper", **sides, **fill})
-    layout = look(
+    layout = chart_layout(
         TALL,
         xaxis=_ratio_axis(float(rows["ratio"].max())),
         yaxis=_value_axis("accuracy", dense, reach_accuracy, ink(dark)),

@@ -11,7 +11,7 @@ from engine.analysis.columns import VARIANT
 from engine.analysis.frontier.choice import Choice
 from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
-from pages.shared.charts.style import along, faded, ink, look, marker, sparsity_look, technique_colour
+from pages.shared.charts.style import along, chart_layout, faded, ink, marker, sparsity_look, technique_colour
 
 WEIGHTS = (0.01, 1000.0)
 HOVER = "%{text}<extra></extra>"
@@ -82,7 +82,7 @@ def frontier_chart(
                 traces.append({"mode": "markers", "name": name, "hovertemplate": HOVER, **shown})
     in_points = choice.measure not in ("intensification", "excessive_loss_gap")
     axis = {"title": f"unfairness: {formats.measure(choice.measure)}", "tickformat": ".1%" if in_points else ""}
-    layout = look(520, xaxis=sparsity_look(scale), yaxis=axis)
+    layout = chart_layout(520, xaxis=sparsity_look(scale), yaxis=axis)
     layout["legend"]["font"] = {"size": 11}
     return Drawing([{"type": "scatter", **trace} for trace in traces], layout)
 
@@ -159,7 +159,7 @@ def class_chart(table: pd.DataFrame, dark: bool) -> Drawing:
     ]
     height = max(420, min(520, 120 + 36 * len(names)))
     axes = {"xaxis": {"title": "class accuracy", "tickformat": ".0%"}, "yaxis": {"type": "category"}}
-    return Drawing(traces, look(height) | axes)
+    return Drawing(traces, chart_layout(height) | axes)
 
 
 def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[float], dark: bool) -> Drawing:
@@ -199,7 +199,7 @@ def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[flo
         "ticktext": [f"{tick:g}" for tick in ticks],
         "title": "fairness counts so many times as much as sparsity",
     }
-    layout = look(
+    layout = chart_layout(
         130,
         barmode="overlay",
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
@@ -230,5 +230,5 @@ def space_chart(points: pd.DataFrame, choice: Choice, texts: Sequence[str], dark
         "yaxis": {"title": formats.measure(choice.measure)},
         "zaxis": {"title": "accuracy", "tickformat": ".0%"},
     }
-    layout = look(560, margin={"l": 0, "r": 0, "t": 0, "b": 0}, scene=scene)
+    layout = chart_layout(560, margin={"l": 0, "r": 0, "t": 0, "b": 0}, scene=scene)
     return go.Figure([*({"type": "scatter3d", "hovertemplate": HOVER, **trace} for trace in traces), front], layout)

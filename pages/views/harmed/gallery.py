@@ -15,7 +15,7 @@ from pages.shared.cache import predictions as load_predictions
 from pages.shared.example_images import example_images
 from pages.shared.formats import csv_bytes
 from pages.shared.frame import Frame
-from pages.shared.pickers import Known, Populations, distinct
+from pages.shared.pickers import ExampleSet, Populations, distinct
 from pages.views.harmed.vote_card import WIDTH, vote_card
 
 PAGE = 12
@@ -28,7 +28,7 @@ MARK_FILTER = ("all", "not yet marked", *MARKS)
 class Exemplars:
     """What the page works on: the examples, the networks, how they disagree, and the votes."""
 
-    known: Known
+    known: ExampleSet
     networks: Populations
     found: Divergence
 
@@ -124,7 +124,7 @@ def _choose_mark(frame: Frame, what: Exemplars) -> np.ndarray:
     return ~inside if chosen == "not yet marked" else inside
 
 
-def current_marks(frame: Frame, known: Known) -> pd.DataFrame:
+def current_marks(frame: Frame, known: ExampleSet) -> pd.DataFrame:
     """The marks on these examples as they are now."""
     return load_predictions.marks(frame.source, known.name, marks_stamp(frame.source.study, known.name))
 

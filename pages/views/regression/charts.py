@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from engine.analysis.regression.residuals import BIN, NARROW, Residuals
 from pages.shared import formats
-from pages.shared.charts.style import faded, ink, look
+from pages.shared.charts.style import chart_layout, faded, ink
 
 ROW = 17
 """Height of a coefficient's row in pixels."""
@@ -62,7 +62,7 @@ def coefficient_chart(table: pd.DataFrame, beside: pd.DataFrame, show: Look) -> 
         "range": [max(ticks) + 0.7, -0.7],
         "zeroline": False,
     }
-    layout = look(
+    layout = chart_layout(
         max(420, ROW * len(ticks) + 90),
         xaxis={"title": show.unit, "zeroline": False},
         yaxis=axis | {"tickfont": {"size": 11}, "showgrid": False, "automargin": True},
@@ -106,7 +106,7 @@ def fitted_chart(residuals: Residuals, dark: bool) -> go.Figure:
         {"x": [0, 1], "y": [0, 1], "mode": "lines", "name": "fitted = observed", "line": _dashes(dark), **SILENT},
         _mean_line(middle, "fitted", dark),
     ]
-    layout = look(
+    layout = chart_layout(
         420,
         xaxis={"title": "observed class accuracy", "tickformat": ".0%"},
         yaxis={"title": "fitted class accuracy", "tickformat": ".0%"},
@@ -118,7 +118,7 @@ def residual_chart(residuals: Residuals, dark: bool) -> go.Figure:
     """Residuals against observed accuracy, as the share of each observed bin (after the paper's Figure 15b)."""
     traces = [_heat(residuals.by_target, "residual", dark), _mean_line(residuals.means, "residual", dark)]
     zero = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": _dashes(dark)}
-    layout = look(
+    layout = chart_layout(
         420,
         xaxis={"title": "observed class accuracy", "tickformat": ".0%"},
         yaxis={"title": "observed - fitted", "tickformat": ".0%"},
@@ -145,7 +145,7 @@ def residual_histogram(residuals: Residuals, dark: bool) -> go.Figure:
         {"type": "scatter", "x": grid, "y": bell, "mode": "lines", "name": "normal", "line": line, **SILENT},
     ]
     axes = {"xaxis": {"title": "observed - fitted", "tickformat": ".0%"}, "yaxis": {"title": "rows"}}
-    return go.Figure(traces, look(420, bargap=0) | axes)
+    return go.Figure(traces, chart_layout(420, bargap=0) | axes)
 
 
 def _heat(cells: pd.DataFrame, name: str, dark: bool) -> dict[str, Any]:

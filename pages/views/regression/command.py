@@ -8,7 +8,7 @@ from pages.shared.cache.models import SAME
 
 
 @dataclass(frozen=True)
-class Asked:
+class RegressionQuery:
     """What the page was asked for."""
 
     experiment: Experiment
@@ -21,7 +21,7 @@ class Asked:
     errors: str
 
 
-def command(study: str, asked: Asked) -> str:
+def command(study: str, asked: RegressionQuery) -> str:
     """The command that prints the same."""
     words = ["python", "-m", "engine", "regression", "--study", study]
     for name in SAME[asked.scope]:

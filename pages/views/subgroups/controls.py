@@ -8,7 +8,7 @@ import streamlit as st
 from engine.analysis.examples.subgroups import RATES, SMALL
 from pages.shared import formats
 from pages.shared.cache import catalog as load
-from pages.shared.pickers import Known, Populations, distinct
+from pages.shared.pickers import ExampleSet, Populations, distinct
 
 MOST_COLUMNS = 3
 MOST_GROUPS = 60
@@ -20,7 +20,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Asked:
+class SubgroupQuery:
     """Which columns are crossed, which rate is looked at, and for which class against the rest."""
 
     columns: tuple[str, ...]
@@ -28,7 +28,7 @@ class Asked:
     positive: int | None
 
 
-def choose_rates(what: Known) -> Asked:
+def choose_rates(what: ExampleSet) -> SubgroupQuery:
     """The columns, the class and the rate, all in the address."""
     offered = distinct(load.groupings(what.examples), lambda name: name.replace("_", " "))
     columns = st.multiselect(
@@ -61,10 +61,10 @@ def choose_rates(what: Known) -> Asked:
     rate = st.segmented_control(
         "Rate", rates, default="error", required=True, format_func=RATES.__getitem__, key="rate", bind="query-params"
     )
-    return Asked(tuple(offered[name] for name in columns), str(rate), positive)
+    return SubgroupQuery(tuple(offered[name] for name in columns), str(rate), positive)
 
 
-def answer_sentence(table: pd.DataFrame, asked: Asked, networks: Populations) -> str:
+def answer_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populations) -> str:
     """Whose errors grow most, against everybody's, and whether that could be chance."""
     rows = table[table["rate"] == asked.rate]
     everybody = rows[rows["grouping"] == "all"].iloc[0]
@@ -93,7 +93,7 @@ def answer_sentence(table: pd.DataFrame, asked: Asked, networks: Populations) ->
     )
 
 
-def shown_table(table: pd.DataFrame, asked: Asked) -> pd.DataFrame:
+def shown_table(table: pd.DataFrame, asked: SubgroupQuery) -> pd.DataFrame:
     """The groups at one level, the largest growth first, for people."""
     rows = table[table["rate"] == asked.rate].sort_values("against_rest", ascending=False, na_position="first")
     return pd.DataFrame(

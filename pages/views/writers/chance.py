@@ -1,7 +1,7 @@
 """Whether members differ more than chance makes them, in words."""
 
 from engine.analysis.members.accuracy import MemberFacts
-from engine.analysis.members.permutation import Dealt
+from engine.analysis.members.permutation import Permuted
 from pages.shared import formats
 from pages.shared.members import Words
 
@@ -10,7 +10,7 @@ CERTAIN = 0.01
 """A p below this is told as being below it: a few hundred deals know it no better."""
 
 
-def chance_sentence(dealt: Dealt, facts: MemberFacts, of: Words) -> str:
+def chance_sentence(dealt: Permuted, facts: MemberFacts, of: Words) -> str:
     """The members beside random deals of their examples; markdown."""
     member, members = formats.plain(of.member), formats.plain(of.members)
     if dealt.reason:
@@ -29,12 +29,12 @@ def chance_sentence(dealt: Dealt, facts: MemberFacts, of: Words) -> str:
     )
 
 
-def losing_by_chance(dealt: Dealt) -> str:
+def losing_by_chance(dealt: Permuted) -> str:
     """How many members lose by chance alone: "46 to 63"."""
     return _between(formats.count(dealt.losing_low), formats.count(dealt.losing_high))
 
 
-def worst_by_chance(dealt: Dealt) -> str:
+def worst_by_chance(dealt: Permuted) -> str:
     """What the one hit hardest loses by chance alone: "7.2 to 10.1 points"."""
     low, high = (f"{-100 * value:.1f}" for value in (dealt.worst_high, dealt.worst_low))
     return f"{_between(low, high)} points"

@@ -9,14 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.members.accuracy import member_accuracy
-from engine.analysis.members.permutation import Dealt
+from engine.analysis.members.permutation import Permuted
 from engine.run_spec import PruneScopeError, RunSpec
 from engine.store.study import examples_name
 from pages.shared import formats, members
 from pages.shared.cache import catalog as load
 from pages.shared.cache import predictions as load_predictions
 from pages.shared.frame import Frame
-from pages.shared.members import Moment, Words
+from pages.shared.members import NetworkLabel, Words
 from pages.shared.training_note import training_of
 from pages.views.writers.charts import series_colours
 
@@ -24,7 +24,7 @@ MEAN = "mean of all"
 
 
 @dataclass(frozen=True)
-class Known:
+class WriterSet:
     """What a study knows of its examples: the table, the names of the classes, and the settings of its runs."""
 
     spec: RunSpec
@@ -34,7 +34,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Compared:
+class NetworkPair:
     """The predictions of the chosen network, (seeds, examples) each, and what the network is."""
 
     before: np.ndarray
@@ -42,7 +42,7 @@ class Compared:
     runs: tuple[str, ...]
     """The runs that said it, one per seed."""
     level: int
-    moment: Moment
+    moment: NetworkLabel
     n_missing: int
     """Seeds that have no such level or no dense network."""
     working: str
@@ -52,7 +52,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Shown:
+class MemberView:
     """The members that are looked at, and by what."""
 
     table: pd.DataFrame
@@ -72,7 +72,7 @@ def nothing(title: str, way_on: str) -> NoReturn:
     st.stop()
 
 
-def known(frame: Frame) -> Known:
+def load_examples(frame: Frame) -> WriterSet:
     """The examples of the experiment; stops with a sentence where they name no members."""
     try:
         spec = load.spec(frame.source, frame.experiment)
@@ -89,10 +89,10 @@ def known(frame: Frame) -> Known:
             "QMNIST. Choose such a data set on the left, or bring predictions with such a column.",
         )
     names = dict(zip(facts["class"].astype(int), facts["name"].astype(str), strict=True))
-    return Known(spec, examples, names, tuple(groupings))
+    return WriterSet(spec, examples, names, tuple(groupings))
 
 
-def choose_network(frame: Frame) -> Compared:
+def choose_network(frame: Frame) -> NetworkPair:
     """Technique, treatment, sparsity and seeds, and what those networks said."""
     rows = frame.keep(load.levels(frame.source, frame.experiment))
     if rows.empty:
@@ -118,13 +118,13 @@ def choose_network(frame: Frame) -> Compared:
         here = here.iloc[[seeds.index(chosen)]]
     before, after, runs = _predictions(frame, here["run"].astype(str), int(level))
     seed = None if chosen == MEAN else int(here["seed"].iloc[0])
-    moment = Moment(", ".join(names), float(here["sparsity"].mean()), len(before), seed)
+    moment = NetworkLabel(", ".join(names), float(here["sparsity"].mean()), len(before), seed)
     n_missing = 0 if seed is not None else rows["run"].nunique() - len(before)
     training = training_of(frame.source, frame.experiment, rows, int(level))
-    return Compared(before, after, runs, int(level), moment, n_missing, _working(rows, int(level)), training)
+    return NetworkPair(before, after, runs, int(level), moment, n_missing, _working(rows, int(level)), training)
 
 
-def choose_members(what: Known, compared: Compared, dark: bool) -> Shown:
+def choose_members(what: WriterSet, compared: NetworkPair, dark: bool) -> MemberView:
     """Grouping, attribute, colour, series and size, and the members that are left."""
     grouping = what.groupings[0]
     if len(what.groupings) > 1:
@@ -151,10 +151,10 @@ def choose_members(what: Known, compared: Compared, dark: bool) -> Shown:
     shown = table[kept].reset_index(drop=True)
     if shown.empty:
         nothing(f"No {formats.plain(of.member)} is left.", f"Ask for fewer {of.examples} each, or show more series.")
-    return Shown(shown, len(table) - len(shown), grouping, attribute, colour, series, palette, of)
+    return MemberView(shown, len(table) - len(shown), grouping, attribute, colour, series, palette, of)
 
 
-def dealt_anew(frame: Frame, what: Known, compared: Compared, shown: Shown, loss: float) -> Dealt:
+def permuted_losses(frame: Frame, what: WriterSet, compared: NetworkPair, shown: MemberView, loss: float) -> Permuted:
     """What the members that are shown would lose if it did not matter who they are."""
     names = pd.Index(shown.table[shown.grouping])
     label = what.examples["label"].to_numpy()

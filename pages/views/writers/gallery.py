@@ -8,7 +8,7 @@ from pages.shared import formats
 from pages.shared.example_images import example_images
 from pages.shared.members import Words
 from pages.views.writers import tiles as digits
-from pages.views.writers.controls import Compared, Known
+from pages.views.writers.controls import NetworkPair, WriterSet
 from pages.views.writers.tiles import KINDS
 
 MOST = 400
@@ -21,7 +21,7 @@ LEGEND = (
 )
 
 
-def show_member(row: pd.Series, what: Known, compared: Compared, of: Words, dark: bool) -> None:
+def show_member(row: pd.Series, what: WriterSet, compared: NetworkPair, of: Words, dark: bool) -> None:
     """All examples of the member in `row` (of `member_accuracy`), by class."""
     grouping = str(row.index[0])
     where = np.flatnonzero((what.examples[grouping] == row[grouping]).to_numpy())
@@ -38,7 +38,7 @@ def show_member(row: pd.Series, what: Known, compared: Compared, of: Words, dark
         _show_table(table.assign(example=where), compared, of)
 
 
-def summary(row: pd.Series, table: pd.DataFrame, compared: Compared, of: Words) -> str:
+def summary(row: pd.Series, table: pd.DataFrame, compared: NetworkPair, of: Words) -> str:
     """The member's accuracy and what became of its examples, in a sentence."""
     n = table["kind"].value_counts()
     counts = ", ".join(f"{formats.count(n[kind])} {KINDS[kind]}" for kind in KINDS if n.get(kind, 0))
@@ -76,7 +76,7 @@ def _class_words(rows: pd.DataFrame) -> str:
     return f"**{formats.plain(rows['label'].iloc[0])}** · {len(rows)} · {wrong[0]} → {wrong[1]} wrong"
 
 
-def _show_table(table: pd.DataFrame, compared: Compared, of: Words) -> None:
+def _show_table(table: pd.DataFrame, compared: NetworkPair, of: Words) -> None:
     """Labels and predictions, the wrong ones first."""
     rank = table["kind"].map({kind: number for number, kind in enumerate(KINDS)})
     rows = table.assign(rank=rank, outcome=table["kind"].map(KINDS)).sort_values(["rank", "class"], kind="stable")

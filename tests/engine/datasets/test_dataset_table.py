@@ -9,7 +9,7 @@ import pytest
 
 from engine.datasets.dataset import ImageSet, ungrouped
 from engine.datasets.dataset_table import DATASETS, Request, data_root, fetch_dataset, load_dataset
-from engine.errors import nearest
+from engine.errors import unknown_name
 from engine.run_spec import PruneScopeError
 from tests.support import datasets as tiny
 
@@ -91,11 +91,11 @@ def test_misspelt_request_names_what_is_allowed(key: str, request_: Request, hin
 
 
 def test_nearest_always_names_one_and_lists_all() -> None:
-    error = nearest("l1_strutured", ["random", "l1_structured"], "technique")
+    error = unknown_name("l1_strutured", ["random", "l1_structured"], "technique")
     assert str(error) == (
         "There is no technique 'l1_strutured'; did you mean 'l1_structured'? Allowed: random, l1_structured."
     )
-    assert "did you mean" in str(nearest("zzz", ["abc"], "technique"))
+    assert "did you mean" in str(unknown_name("zzz", ["abc"], "technique"))
 
 
 def test_images_and_labels_must_match_in_number(tmp_path: Path) -> None:

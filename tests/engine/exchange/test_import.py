@@ -12,10 +12,10 @@ import pytest
 
 from engine.commands import main
 from engine.exchange.export import export_study, neutralised
-from engine.exchange.mapping import Plan, completed, guessed_model
+from engine.exchange.mapping import ColumnMapping, fill_in_defaults, guessed_model
 from engine.exchange.sandbox import Source, import_file, preview_file
 from engine.run_spec import PruneScopeError, RunSpec
-from engine.store.run_tables import Outcome, run_tables
+from engine.store.run_tables import LevelResult, run_tables
 from engine.store.study import Study
 from tests.support.uploads import N, bring, long_table, study_content, wide_table
 
@@ -191,7 +191,7 @@ def made_study(path: Path, scores: bool = True) -> Study:
     for seed in range(2):
         spec = RunSpec("made", "lenet", "l1_structured", seed=seed, split="writers", epochs=3, keep_scores=scores)
         outcomes = [
-            Outcome(
+            LevelResult(
                 level=level,
                 sparsity_asked=0.5 * level,
                 n_weights=1000,
@@ -324,7 +324,7 @@ def test_a_sidecar_says_what_columns_do_not(tmp_path: Path) -> None:
 
 
 def test_names_of_columns_are_found_whatever_their_case() -> None:
-    plan = completed(Plan(), ["Id", "Label", "Prediction", "Sparsity", "Age Group"], [])
+    plan = fill_in_defaults(ColumnMapping(), ["Id", "Label", "Prediction", "Sparsity", "Age Group"], [])
     assert plan.columns == {"example": "Id", "label": "Label", "prediction": "Prediction", "sparsity": "Sparsity"}
     assert plan.groups == ("Age Group",)
 

@@ -29,12 +29,12 @@ from engine.fairness.diagnostics import (
 from engine.networks.architectures import LeNet
 from engine.networks.network_table import NETWORKS
 from engine.pruning.masks import full_masks
-from engine.pruning.schedules import Step
+from engine.pruning.schedules import PlannedLevel
 from engine.run_spec import PruneScopeError, RunSpec
-from engine.runs.level import outcome_of
-from engine.runs.workspace import Laboratory, open_laboratory
-from engine.specs.checks import checked
-from engine.training.loop import Lesson, Split, make_split, pick_device, train_network
+from engine.runs.level import level_result
+from engine.runs.workspace import Workspace, open_workspace
+from engine.specs.checks import validate_spec
+from engine.training.loop import Split, TrainingJob, make_split, pick_device, train_network
 from engine.training.seeding import generator
 
 SPEC = RunSpec("digits", "lenet", "global_unstructured", epochs=1, learning_rate=0.2, batch_size=64)
@@ -75,14 +75,14 @@ def exact_hessian(network: nn.Module, split: Split) -> torch.Tensor:
 
 
 @pytest.fixture(scope="module")
-def lab() -> Laboratory:
-    return open_laboratory(checked(SPEC), Path("unused"), "cpu")
+def workspace() -> Workspace:
+    return open_workspace(validate_spec(SPEC), Path("unused"), "cpu")
 
 
 @pytest.fixture(scope="module")
-def trained(lab: Laboratory) -> nn.Module:
-    network = lab.new_network(SPEC)
-    train_network(network, lab.training, full_masks(network), Lesson(SPEC, 4, generator(0, 0, "order")))
+def trained(workspace: Workspace) -> nn.Module:
+    network = workspace.new_network(SPEC)
+    train_network(network, workspace.training, full_masks(network), TrainingJob(SPEC, 4, generator(0, 0, "order")))
     return network
 
 
@@ -108,8 +108,8 @@ def test_lanczos_finds_the_largest_not_the_strongest() -> None:
     assert found.value == pytest.approx(4, abs=1e-4)
 
 
-def test_measures_equal_autograd_and_softmax_by_hand(lab: Laboratory, trained: nn.Module) -> None:
-    members = lab.training.part(torch.from_numpy(np.flatnonzero(lab.training.labels.numpy() == 8)))
+def test_measures_equal_autograd_and_softmax_by_hand(workspace: Workspace, trained: nn.Module) -> None:
+    members = workspace.training.part(torch.from_numpy(np.flatnonzero(workspace.training.labels.numpy() == 8)))
     found = measure_group(trained, members, EXACT, generator(0, 0, "l"))
     network = copy.deepcopy(trained).eval()
     logits = network(members.inputs(members.images))
@@ -126,8 +126,8 @@ def test_measures_equal_autograd_and_softmax_by_hand(lab: Laboratory, trained: n
 
 @pytest.mark.parametrize("label", [0, 8])
 @pytest.mark.filterwarnings("ignore:Using backward")
-def test_pyhessian_agrees_on_lenet(lab: Laboratory, trained: nn.Module, label: int) -> None:
-    members = lab.training.part(torch.from_numpy(np.flatnonzero(lab.training.labels.numpy() == label)))
+def test_pyhessian_agrees_on_lenet(workspace: Workspace, trained: nn.Module, label: int) -> None:
+    members = workspace.training.part(torch.from_numpy(np.flatnonzero(workspace.training.labels.numpy() == label)))
     theirs = hessian(
         copy.deepcopy(trained),
         nn.CrossEntropyLoss(),
@@ -187,17 +187,17 @@ def test_bound_and_violation_by_hand() -> None:
     assert np.isnan(fairness_violation([0.3, float("nan")]))
 
 
-def test_bound_holds_for_a_small_change_and_rows_compare_with_dense(lab: Laboratory, trained: nn.Module) -> None:
-    labels = lab.dataset.test.labels
-    outcome = outcome_of(trained, lab, Step(0, 0.0, 0.0), full_masks(trained))
-    diagnosis = Diagnosis(lab.training, [lab.grouping("class")], 0, Effort(500, 500, 20, 1e-2))
-    dense = pd.DataFrame(diagnosis.rows(trained, outcome, labels))
+def test_bound_holds_for_a_small_change_and_rows_compare_with_dense(workspace: Workspace, trained: nn.Module) -> None:
+    labels = workspace.dataset.test.labels
+    result = level_result(trained, workspace, PlannedLevel(0, 0.0, 0.0), full_masks(trained))
+    diagnosis = Diagnosis(workspace.training, [workspace.grouping("class")], 0, Effort(500, 500, 20, 1e-2))
+    dense = pd.DataFrame(diagnosis.rows(trained, result, labels))
     assert (dense["excessive_loss"] == 0).all() and (dense["bound"] == 0).all() and (dense["weight_change"] == 0).all()
     moved = copy.deepcopy(trained)
     with torch.no_grad():
         for parameter in trainable(moved):
             parameter.add_(1e-4 * torch.randn(parameter.shape, generator=generator(0, 0, "move")))
-    after = pd.DataFrame(diagnosis.rows(moved, outcome, labels))
+    after = pd.DataFrame(diagnosis.rows(moved, result, labels))
     distance = torch.cat(
         [(a - b).detach().flatten() for a, b in zip(moved.parameters(), trained.parameters(), strict=True)]
     )
@@ -205,11 +205,11 @@ def test_bound_holds_for_a_small_change_and_rows_compare_with_dense(lab: Laborat
     np.testing.assert_allclose(after["excessive_loss"], after["loss"] - dense["loss"])
     assert (after["excessive_loss"] <= after["bound"]).all()
     assert dense["test_n"].sum() == len(labels)
-    assert dense["test_correct"].sum() == (outcome.prediction == labels).sum()
+    assert dense["test_correct"].sum() == (result.prediction == labels).sum()
 
 
-def test_the_gradient_of_a_class_starts_lanczos_well(lab: Laboratory, trained: nn.Module) -> None:
-    members = lab.training.part(torch.from_numpy(np.flatnonzero(lab.training.labels.numpy() == 3)))
+def test_the_gradient_of_a_class_starts_lanczos_well(workspace: Workspace, trained: nn.Module) -> None:
+    members = workspace.training.part(torch.from_numpy(np.flatnonzero(workspace.training.labels.numpy() == 3)))
     slope, _ = gradient_and_logits(trained, members)
     product = hessian_product(trained, members)
     start = lanczos_start(slope, generator(0, 0, "l"))
@@ -224,12 +224,12 @@ def test_ten_groups_of_lenet_take_less_than_a_quarter_of_an_epoch() -> None:
     network = LeNet(1, 28, 10).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     spec = RunSpec("qmnist", "lenet", "global_unstructured")
     few = split.part(torch.arange(len(split) // 12))
-    train_network(network, few, full_masks(network), Lesson(spec, 1, generator(0, 0, "order")))
+    train_network(network, few, full_masks(network), TrainingJob(spec, 1, generator(0, 0, "order")))
     groups = Grouping("class", tuple("0123456789"), split.labels.numpy(), split.labels.numpy()[:1])
     samples = draw_samples(groups, split.labels.numpy(), Effort(), generator(0, 0, "s"))
 
     def epoch() -> None:
-        train_network(network, few, full_masks(network), Lesson(spec, 1, generator(0, 1, "order")))
+        train_network(network, few, full_masks(network), TrainingJob(spec, 1, generator(0, 1, "order")))
 
     def diagnose() -> None:
         for sample in samples:

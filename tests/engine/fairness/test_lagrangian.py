@@ -11,17 +11,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from engine.fairness.lagrangian import Dual, Members
+from engine.fairness.lagrangian import ConstrainedGroups, Lagrangian
 from engine.pruning.masks import full_masks
 from engine.run_spec import Progress, RunSpec
 from engine.runs.run import run_experiment
-from engine.runs.workspace import open_laboratory
-from engine.specs.checks import checked
+from engine.runs.workspace import open_workspace
+from engine.specs.checks import validate_spec
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, dual_step
 from engine.store.study import Study
 from engine.training.loop import (
-    Lesson,
     Split,
+    TrainingJob,
     evaluate_network,
     grouped_batches,
     make_split,
@@ -38,7 +38,7 @@ TINY = RunSpec(
 TOY = RunSpec("digits", "lenet", "global_unstructured", mitigation="before", batch_size=1000, learning_rate=0.5)
 
 
-def two_groups(n: int = 1000) -> tuple[Split, Members]:
+def two_groups(n: int = 1000) -> tuple[Split, ConstrainedGroups]:
     """One image of two pixels each: the many (90 %) are told apart by the first, the few by the second, reversed."""
     draw = np.random.default_rng(0)
     labels = draw.integers(0, 2, n)
@@ -51,7 +51,7 @@ def two_groups(n: int = 1000) -> tuple[Split, Members]:
     split = replace(
         make_split(pixels, labels, pixels, 2, torch.device("cpu")), groups=torch.from_numpy(few.astype(int))
     )
-    return split, Members("crowd", ("many", "few"), torch.tensor([0.9, 0.1]))
+    return split, ConstrainedGroups("crowd", ("many", "few"), torch.tensor([0.9, 0.1]))
 
 
 def linear() -> nn.Module:
@@ -64,10 +64,10 @@ def group_losses(network: nn.Module, split: Split) -> np.ndarray:
     return np.array([loss[split.groups.numpy() == code].mean() for code in (0, 1)])
 
 
-def trained_toy(spec: RunSpec, epochs: int = 150) -> tuple[nn.Module, Split, Dual]:
+def trained_toy(spec: RunSpec, epochs: int = 150) -> tuple[nn.Module, Split, Lagrangian]:
     split, members = two_groups()
-    network, dual = linear(), Dual(spec, members)
-    train_network(network, split, full_masks(network), Lesson(spec, epochs, generator(0, 0, "o"), objective=dual))
+    network, dual = linear(), Lagrangian(spec, members)
+    train_network(network, split, full_masks(network), TrainingJob(spec, epochs, generator(0, 0, "o"), objective=dual))
     return network, split, dual
 
 
@@ -110,8 +110,8 @@ def test_a_bounded_drop_holds_the_group_that_would_lose_most() -> None:
     def drops(step: float) -> np.ndarray:
         network = linear()
         spec = replace(TOY, mitigation="after", constraint="drop", dual_step=step, tolerance=0.02)
-        dual = Dual(spec, members)
-        train_network(network, split, full_masks(network), Lesson(spec, 100, generator(0, 0, "o"), objective=dual))
+        dual = Lagrangian(spec, members)
+        train_network(network, split, full_masks(network), TrainingJob(spec, 100, generator(0, 0, "o"), objective=dual))
         chance = evaluate_network(network, split).probability
         means = [chance[split.groups.numpy() == code].mean() for code in (0, 1)]
         return 0.8 - np.array([*means, chance.mean()])
@@ -128,9 +128,9 @@ def test_the_loss_of_a_constraint_that_is_off_is_the_plain_loss_bit_for_bit(cons
     members = replace(members, dense=torch.tensor([0.8, 0.8, 0.8]))
     spec = replace(TOY, constraint=constraint, dual_step=0.0, batch_size=50)
     plain, off = linear(), linear()
-    train_network(plain, split, full_masks(plain), Lesson(spec, 2, generator(0, 0, "o")))
-    dual = Dual(spec, members)
-    train_network(off, split, full_masks(off), Lesson(spec, 2, generator(0, 0, "o"), objective=dual))
+    train_network(plain, split, full_masks(plain), TrainingJob(spec, 2, generator(0, 0, "o")))
+    dual = Lagrangian(spec, members)
+    train_network(off, split, full_masks(off), TrainingJob(spec, 2, generator(0, 0, "o"), objective=dual))
     for mine, theirs in zip(off.parameters(), plain.parameters(), strict=True):
         assert torch.equal(mine, theirs)
     assert not dual.multipliers.any() and len(dual.rows) == 2 * 2 * len(CONSTRAINTS[constraint].terms)
@@ -139,7 +139,7 @@ def test_the_loss_of_a_constraint_that_is_off_is_the_plain_loss_bit_for_bit(cons
 def test_the_mitigated_loss_is_the_formula_by_hand() -> None:
     split, members = two_groups()
     network, spec = linear(), replace(TOY, batch_size=1000)
-    dual = Dual(spec, members)
+    dual = Lagrangian(spec, members)
     dual.multipliers = torch.tensor([[0.3, 0.7]])
     images, labels, groups = next(grouped_batches(split, spec, generator(0, 0, "o")))
     losses = functional.cross_entropy(network(images), labels, reduction="none")
@@ -166,7 +166,10 @@ def test_groups_without_members_change_nothing() -> None:
     for who in (members, more):
         network, spec = linear(), replace(TOY, dual_step=0.5, batch_size=50)
         train_network(
-            network, split, full_masks(network), Lesson(spec, 3, generator(0, 0, "o"), objective=Dual(spec, who))
+            network,
+            split,
+            full_masks(network),
+            TrainingJob(spec, 3, generator(0, 0, "o"), objective=Lagrangian(spec, who)),
         )
         found.append(torch.cat([parameter.detach().flatten() for parameter in network.parameters()]))
     torch.testing.assert_close(found[0], found[1])
@@ -225,7 +228,9 @@ def test_a_run_with_the_constraint_off_predicts_as_a_plain_one(
 @pytest.mark.parametrize("constraint", ["loss", "drop"])
 def test_a_mitigated_and_diagnosed_run_resumes_bit_for_bit(tiny_root: Path, tmp_path: Path, constraint: str) -> None:
     spec = RunSpec("qmnist", "lenet", "global_unstructured", mitigation="after", constraint=constraint)
-    spec = checked(replace(spec, levels=2, epochs=2, mitigated_group="series", diagnose=("series",), dual_step=1.0))
+    spec = validate_spec(
+        replace(spec, levels=2, epochs=2, mitigated_group="series", diagnose=("series",), dual_step=1.0)
+    )
     run_experiment(spec, Study(tmp_path / "calm"), tiny_root, "cpu")
 
     def stop(progress: Progress) -> None:
@@ -259,9 +264,9 @@ def test_a_group_column_is_mitigated_and_diagnosed(tiny_root: Path, tmp_path: Pa
     key = run_experiment(spec, study, tiny_root, "cpu").key
     groups = study.run_table(key, "groups")
     assert set(groups["grouping"]) == {"class", "series"}
-    lab = open_laboratory(checked(spec), tiny_root, "cpu")
+    workspace = open_workspace(validate_spec(spec), tiny_root, "cpu")
     by_series = groups[(groups["grouping"] == "series") & (groups["level"] == 0)]
-    assert by_series["n"].sum() == len(lab.training) and by_series["test_n"].sum() == len(lab.test)
+    assert by_series["n"].sum() == len(workspace.training) and by_series["test_n"].sum() == len(workspace.test)
     rows = study.run_table(key, "multipliers")
     assert set(rows["grouping"]) == {"series"} and set(rows["epoch"]) == {1, 2}
     assert (rows.loc[rows["epoch"] == 1, "multiplier"] == 0).all()

@@ -14,13 +14,13 @@ import pytest
 import torch
 
 from engine.pruning.masks import EmptyLayer
-from engine.pruning.schedules import steps
+from engine.pruning.schedules import planned_levels
 from engine.run_spec import Progress, PruneScopeError, RunSpec
 from engine.runs import run as experiment
 from engine.runs.checkpoints import load_states
 from engine.runs.run import run_experiment
-from engine.runs.workspace import open_laboratory
-from engine.specs.checks import checked
+from engine.runs.workspace import open_workspace
+from engine.specs.checks import validate_spec
 from engine.store.study import Study
 
 ROOT = Path("unused")
@@ -56,12 +56,12 @@ def test_other_seed_gives_other_predictions(tmp_path: Path) -> None:
 def test_recorded_seconds_are_of_computing_and_pauses_are_out(tmp_path: Path) -> None:
     begun = time.process_time()
     run_experiment(TINY, Study(tmp_path), ROOT, "cpu", lambda progress: time.sleep(0.5))
-    record = Study(tmp_path).record(checked(TINY).key)
+    record = Study(tmp_path).record(validate_spec(TINY).key)
     assert 0 < record.provenance["seconds"] <= time.process_time() - begun + 0.1
 
 
 def test_run_killed_at_ten_moments_equals_an_uninterrupted_one(tmp_path: Path) -> None:
-    spec = checked(replace(TINY, levels=6, technique="random_unstructured"))
+    spec = validate_spec(replace(TINY, levels=6, technique="random_unstructured"))
     begun = time.monotonic()
     run_in(tmp_path / "calm", spec)
     duration = time.monotonic() - begun
@@ -79,7 +79,7 @@ def test_run_killed_at_ten_moments_equals_an_uninterrupted_one(tmp_path: Path) -
 
 
 def test_a_run_resumes_after_its_last_finished_level(tmp_path: Path) -> None:
-    spec, seen = checked(TINY), []
+    spec, seen = validate_spec(TINY), []
 
     def stop(progress: Progress) -> None:
         if progress.level == 3:
@@ -210,7 +210,7 @@ def test_a_folder_that_cannot_be_written_is_said_before_training(tmp_path: Path)
 
 
 def test_too_little_room_is_said_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "_megabytes", lambda spec, lab: 1e12)
+    monkeypatch.setattr(experiment, "_megabytes", lambda spec, workspace: 1e12)
     with pytest.raises(PruneScopeError, match="MB are free"):
         run_experiment(TINY, Study(tmp_path), ROOT, "cpu", lambda progress: pytest.fail("it trained"))
 
@@ -221,8 +221,8 @@ def test_divergence_is_an_error_not_a_result(tmp_path: Path) -> None:
 
 
 def test_validation_split_follows_the_seed_and_leaves_the_test_split_alone() -> None:
-    labs = [open_laboratory(checked(replace(TINY, seed=seed)), ROOT, "cpu") for seed in (0, 0, 1)]
-    sums = [int(lab.validation.images.long().sum()) for lab in labs]
+    labs = [open_workspace(validate_spec(replace(TINY, seed=seed)), ROOT, "cpu") for seed in (0, 0, 1)]
+    sums = [int(workspace.validation.images.long().sum()) for workspace in labs]
     assert sums[0] == sums[1] != sums[2]
     assert len(labs[0].validation) == round(0.2 * (len(labs[0].training) + len(labs[0].validation)))
 
@@ -230,4 +230,4 @@ def test_validation_split_follows_the_seed_and_leaves_the_test_split_alone() -> 
 def test_paper_protocol_is_the_default() -> None:
     spec = RunSpec("qmnist", "lenet", "global_unstructured")
     assert (spec.epochs, spec.levels, spec.share, spec.batch_size, spec.learning_rate) == (30, 20, 0.2, 32, 0.01)
-    assert steps(spec)[-1].sparsity == pytest.approx(0.98847, abs=1e-5)
+    assert planned_levels(spec)[-1].sparsity == pytest.approx(0.98847, abs=1e-5)

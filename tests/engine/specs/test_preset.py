@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.run_spec import PruneScopeError
-from engine.specs.checks import checked
+from engine.specs.checks import validate_spec
 from engine.specs.preset import load_preset, preset_names, read_preset
 
 TEXT = """title = "Two grids"
@@ -44,7 +44,7 @@ SIZES = {
 def test_every_preset_that_ships_is_sound(name: str) -> None:
     preset = load_preset(name)
     assert preset.title and preset.description and preset.specs
-    assert all(checked(spec) == spec for spec in preset.specs)
+    assert all(validate_spec(spec) == spec for spec in preset.specs)
     assert len({spec.key for spec in preset.specs}) == len(preset.specs)
     size = (len(preset.specs), sum(spec.n_levels + 1 for spec in preset.specs))
     assert size == SIZES.get(name, size)

@@ -14,10 +14,10 @@ import pytest
 
 from engine.store import claims
 from engine.store.claims import claim, living_claims, remove_dead_claims
-from engine.store.process_identity import Owner, this_owner
+from engine.store.process_identity import ProcessIdentity, this_process
 
 
-def leave_claim(folder: Path, owner: Owner, number: int = 1, age: float = 0.0) -> Path:
+def leave_claim(folder: Path, owner: ProcessIdentity, number: int = 1, age: float = 0.0) -> Path:
     """A claim on "run" as another process would have left it."""
     folder.mkdir(exist_ok=True)
     path = folder / f"run.{number}"
@@ -26,12 +26,12 @@ def leave_claim(folder: Path, owner: Owner, number: int = 1, age: float = 0.0) -
     return path
 
 
-def dead_process() -> Owner:
+def dead_process() -> ProcessIdentity:
     """A process of this machine that is gone."""
     code = "from engine.owners import this_owner; owner = this_owner(); print(owner.host, owner.process, owner.began)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     host, process, began = said.split()
-    return Owner(host, int(process), began)
+    return ProcessIdentity(host, int(process), began)
 
 
 def test_a_claim_is_held_once_and_given_back(tmp_path: Path) -> None:
@@ -56,14 +56,14 @@ def test_a_dead_processs_claim_is_taken_over_at_once(tmp_path: Path) -> None:
 
 
 def test_a_process_number_that_is_used_again_does_not_keep_a_claim_alive(tmp_path: Path) -> None:
-    me = this_owner()
-    leave_claim(tmp_path, Owner(me.host, me.process, "1"))
+    me = this_process()
+    leave_claim(tmp_path, ProcessIdentity(me.host, me.process, "1"))
     assert living_claims(tmp_path) == set()
 
 
 @pytest.mark.parametrize(("age", "lives"), [(0.0, True), (25.0, True), (31.0, False), (-3.0, True)])
 def test_a_claim_of_another_machine_lives_while_it_is_fresh(tmp_path: Path, age: float, lives: bool) -> None:
-    leave_claim(tmp_path, Owner("elsewhere", 1, "2"), age=age)
+    leave_claim(tmp_path, ProcessIdentity("elsewhere", 1, "2"), age=age)
     assert living_claims(tmp_path) == ({"run"} if lives else set())
     with claim(tmp_path, "run") as ours:
         assert ours is not lives
@@ -71,7 +71,7 @@ def test_a_claim_of_another_machine_lives_while_it_is_fresh(tmp_path: Path, age:
 
 
 def test_a_claim_of_the_first_engines_without_a_number_is_taken_over(tmp_path: Path) -> None:
-    leave_claim(tmp_path, Owner("elsewhere", 1, "2"), age=60).rename(tmp_path / "run")
+    leave_claim(tmp_path, ProcessIdentity("elsewhere", 1, "2"), age=60).rename(tmp_path / "run")
     with claim(tmp_path, "run") as ours:
         assert ours and living_claims(tmp_path) == {"run"}
     assert list(tmp_path.iterdir()) == []
@@ -116,7 +116,7 @@ def test_an_owner_that_lost_its_claim_leaves_the_new_one_alone(tmp_path: Path, m
     assert list(tmp_path.iterdir()) == []
 
 
-def race(folder: Path, owner: Owner, n_rounds: int) -> None:
+def race(folder: Path, owner: ProcessIdentity, n_rounds: int) -> None:
     """Take one claim after another, dead ones among them; note in a file each time that one is held."""
     for number in range(n_rounds):
         with claim(folder, f"thing{number}") as ours:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.run_spec import CONTROL, PruneScopeError, RunSpec
 from engine.runs.run import run_experiment
-from engine.specs.checks import checked
+from engine.specs.checks import validate_spec
 from engine.store import catalog
 from engine.store.run_tables import run_tables
 from engine.store.study import Study, examples_name
@@ -42,7 +42,7 @@ def test_it_trains_as_a_network_of_which_too_little_is_cut_for_a_single_weight(
     control = run_experiment(spec, study, ROOT, "cpu").key
     uncut = run_experiment(replace(spec, technique="global_unstructured"), study, ROOT, "cpu").key
     (levels, said), (_, expected) = study.prediction_matrix(control), study.prediction_matrix(uncut)
-    assert len(levels) == 1 + checked(spec).n_levels and np.array_equal(said, expected)
+    assert len(levels) == 1 + validate_spec(spec).n_levels and np.array_equal(said, expected)
     found = catalog.refresh(study)
     rows = found.control_levels
     assert rows["loss"].tolist() == found.levels["loss"].tolist() and rows["loss"].is_unique, "it trains"
@@ -52,8 +52,8 @@ def test_it_trains_as_a_network_of_which_too_little_is_cut_for_a_single_weight(
 
 def test_it_goes_on_from_the_trained_weights_only() -> None:
     with pytest.raises(PruneScopeError, match="say 'finetune'"):
-        checked(replace(TINY, treatment="rewind"))
-    assert checked(replace(TINY, mitigation="after")).n_epochs_after == 2
+        validate_spec(replace(TINY, treatment="rewind"))
+    assert validate_spec(replace(TINY, mitigation="after")).n_epochs_after == 2
 
 
 def test_tables_of_pruned_networks_leave_it_aside(tmp_path: Path) -> None:

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from engine.run_spec import PruneScopeError
 from engine.store import files
 from engine.store.files import (
-    BLANK,
+    PLACEHOLDER,
     TEMPORARY,
     check_writable,
+    checksum_ok,
+    embed_checksum,
     file_digest,
-    is_whole,
     leftovers,
-    move_whole,
+    publish,
     remove_folder,
     remove_leftovers,
-    sealed,
     temporary_beside,
     write_file,
 )
@@ -103,8 +103,8 @@ def test_a_file_in_the_way_of_a_folder_is_said(tmp_path: Path) -> None:
 def test_the_first_folder_stays_and_the_second_goes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_file(tmp_path / name / "file", name.encode())
-    assert move_whole(tmp_path / "one", tmp_path / "runs" / "key")
-    assert not move_whole(tmp_path / "two", tmp_path / "runs" / "key")
+    assert publish(tmp_path / "one", tmp_path / "runs" / "key")
+    assert not publish(tmp_path / "two", tmp_path / "runs" / "key")
     assert (tmp_path / "runs" / "key" / "file").read_bytes() == b"one"
     assert not (tmp_path / "two").exists()
 
@@ -149,12 +149,12 @@ def test_removing_what_somebody_removes_too_is_no_error(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=200), st.binary(max_size=200), st.integers(0), st.integers(1, 255))
 def test_a_seal_holds_for_the_sealed_bytes_only(before: bytes, after: bytes, place: int, change: int) -> None:
-    content = sealed(before + BLANK + after)
+    content = embed_checksum(before + PLACEHOLDER + after)
     seal = content[len(before) : len(before) + 64]
-    assert is_whole(content, seal)
+    assert checksum_ok(content, seal)
     damaged = bytearray(content)
     damaged[place % len(content)] ^= change
-    assert not is_whole(bytes(damaged), bytes(damaged[len(before) : len(before) + 64]))
+    assert not checksum_ok(bytes(damaged), bytes(damaged[len(before) : len(before) + 64]))
 
 
 @pytest.mark.parametrize("path", sorted(ENGINE.rglob("*.py")), ids=lambda path: str(path.relative_to(ENGINE)))

@@ -14,7 +14,7 @@ import pytest
 from engine.commands import main
 from engine.run_spec import PruneScopeError
 from engine.store import catalog
-from engine.store.files import BLANK, file_digest, sealed, write_file
+from engine.store.files import PLACEHOLDER, embed_checksum, file_digest, write_file
 from engine.store.parquet import from_parquet, to_parquet
 from engine.store.study import Study
 from engine.store.verify import Fault, set_aside, verify_study
@@ -47,8 +47,8 @@ def whole_study(path: Path) -> Study:
 
     study = made_study(path, 2)
     study.levels()
-    dense = save({"weights": made_tables(SPEC).levels["accuracy"].to_numpy()}, {"sha256": BLANK.decode()})
-    write_file(study.dense_file("0123456789ab"), sealed(dense))
+    dense = save({"weights": made_tables(SPEC).levels["accuracy"].to_numpy()}, {"sha256": PLACEHOLDER.decode()})
+    write_file(study.dense_file("0123456789ab"), embed_checksum(dense))
     assert verify_study(study) == []
     return study
 
@@ -92,8 +92,8 @@ def rewrite_table(study: Study, name: str, change: Callable[[pd.DataFrame], pd.D
     (folder / f"{name}.parquet").write_bytes(to_parquet(table, name))
     values = json.loads((folder / "spec.json").read_text())
     values["files"][f"{name}.parquet"] = file_digest((folder / f"{name}.parquet").read_bytes())
-    values["sha256"] = BLANK.decode()
-    (folder / "spec.json").write_bytes(sealed(json.dumps(values, indent=1).encode()))
+    values["sha256"] = PLACEHOLDER.decode()
+    (folder / "spec.json").write_bytes(embed_checksum(json.dumps(values, indent=1).encode()))
 
 
 @pytest.mark.parametrize(

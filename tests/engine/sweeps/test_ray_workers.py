@@ -1,6 +1,6 @@
 """A sweep on Ray: a node that dies midway costs nothing but the runs in flight, and nobody without a token gets in.
 
-`python -m tests.engine.sweeps.test_ray_workers FOLDER` makes a cluster on this machine, sweeps on it and kills the node that works.
+`python -m tests.engine.sweeps.test_ray_workers FOLDER` makes a cluster, sweeps on it, kills the node that works.
 """
 
 import builtins
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from engine.run_spec import PruneScopeError, RunSpec
-from engine.specs.checks import checked
+from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
 from engine.store.study import Study
 from engine.store.verify import verify_study
@@ -24,11 +24,11 @@ from engine.sweeps import ray_workers as cluster
 from engine.sweeps.pool import Lost
 from engine.sweeps.ray_workers import _import_ray, run_on_ray
 from engine.sweeps.sweep import sweep_status
-from engine.sweeps.worker import Place, Result, perform
+from engine.sweeps.worker import Result, RunContext, execute_run
 from tests.support.run_folders import files_of
 
 TOP = Path(__file__).resolve().parents[3]
-TINY = checked(RunSpec("digits", "lenet", "global_unstructured", levels=8, epochs=1, batch_size=128))
+TINY = validate_spec(RunSpec("digits", "lenet", "global_unstructured", levels=8, epochs=1, batch_size=128))
 SPECS = tuple(replace(TINY, seed=seed) for seed in range(3))
 
 
@@ -60,7 +60,7 @@ def sweep_while_a_node_dies(folder: Path) -> tuple[list[Result], list[str]]:
         nodes.add_node(num_cpus=1, **size)
 
     cluster.Lost = noted  # type: ignore[assignment, misc]
-    preset, place = Preset("tiny", "Tiny", "", SPECS), Place(folder, folder, "cpu")
+    preset, place = Preset("tiny", "Tiny", "", SPECS), RunContext(folder, folder, "cpu")
     try:
         return run_on_ray(preset, place, nodes.address, listen), lost
     finally:
@@ -84,7 +84,7 @@ def test_a_node_that_dies_midway_costs_no_run(tmp_path: Path) -> None:
     assert lost
     assert states.keys() == {spec.key for spec in SPECS} and set(states.values()) <= {"done", "found"}
     for spec in SPECS:
-        perform(spec, Place(tmp_path / "calm", tmp_path, "cpu"))
+        execute_run(spec, RunContext(tmp_path / "calm", tmp_path, "cpu"))
     assert files_of(Study(tmp_path / "ray")) == files_of(Study(tmp_path / "calm"))
     assert verify_study(Study(tmp_path / "ray")) == []
     assert len(sweep_status(SPECS, Study(tmp_path / "ray")).done) == len(SPECS)
@@ -113,7 +113,9 @@ def test_without_ray_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "environ", environment())
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(PruneScopeError, match="python -m pip install 'ray"):
-        run_on_ray(Preset("tiny", "Tiny", "", SPECS), Place(tmp_path, tmp_path, "cpu"), "local", lambda event: None)
+        run_on_ray(
+            Preset("tiny", "Tiny", "", SPECS), RunContext(tmp_path, tmp_path, "cpu"), "local", lambda event: None
+        )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,16 +9,18 @@ import pytest
 from engine.commands import main
 from engine.run_spec import PruneScopeError, RunSpec
 from engine.runs.run import run_experiment
-from engine.specs.checks import checked
+from engine.specs.checks import validate_spec
 from engine.store.run_tables import RunTables
 from engine.store.study import Study
-from engine.sweeps.reproduce import beside_itself, spec_again
+from engine.sweeps.reproduce import compare_runs, reproduction_spec
 from tests.support.run_folders import made_study
 from tests.support.uploads import bring, long_table
 
 TOP = Path(__file__).resolve().parents[3]
 ROOT = Path("unused")
-TINY = checked(RunSpec("digits", "lenet", "random_unstructured", levels=3, epochs=5, learning_rate=0.1, batch_size=64))
+TINY = validate_spec(
+    RunSpec("digits", "lenet", "random_unstructured", levels=3, epochs=5, learning_rate=0.1, batch_size=64)
+)
 AT_ONCE = replace(TINY, treatment="finetune", schedule="oneshot", levels=20, sparsities=(0.5, 0.9))
 
 
@@ -48,7 +50,7 @@ def test_what_differs_is_counted_and_said(tmp_path: Path, capsys: pytest.Capture
     assert main(["rebuild", TINY.key, "--study", str(kept.path), "--device", "cpu", *to]) == 1
     printed = " ".join(capsys.readouterr().out.split())
     again = Study(tmp_path / "again")
-    found = beside_itself(kept, TINY.key, again, TINY)
+    found = compare_runs(kept, TINY.key, again, TINY)
     (_, then), (_, now) = kept.prediction_matrix(TINY.key), again.prediction_matrix(TINY.key)
     assert [level.n_equal for level in found.levels] == (then == now).sum(1).tolist()
     labels = kept.examples("digits-official")["label"].to_numpy()
@@ -64,30 +66,30 @@ def test_a_level_that_only_one_has_is_not_equal(tmp_path: Path) -> None:
     short = _tables(aside, TINY.key, n_levels=2)
     (aside.path / "runs" / TINY.key).rename(aside.path / "gone")
     aside.write_run(TINY, short, study.record(TINY.key).provenance)
-    found = beside_itself(study, TINY.key, aside, TINY)
+    found = compare_runs(study, TINY.key, aside, TINY)
     assert found.n_missing == 2 and len(found.levels) == 2 and not found.is_equal
     assert all(level.n_equal == level.n_examples for level in found.levels)
 
 
 def test_what_cannot_be_rebuilt_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PruneScopeError, match="no run 'abc' among the 2"):
-        spec_again(made_study(tmp_path / "made", 2), "abc")
+        reproduction_spec(made_study(tmp_path / "made", 2), "abc")
     run = Study(tmp_path / "made").runs()[0]
     with pytest.raises(PruneScopeError, match="levels is 0; allowed is 1 to 2"):
-        spec_again(Study(tmp_path / "made"), run, 0)
+        reproduction_spec(Study(tmp_path / "made"), run, 0)
     long_table().to_csv(tmp_path / "file.csv", index=False)
     brought = Study(tmp_path / "brought")
     bring(tmp_path / "file.csv", brought)
     with pytest.raises(PruneScopeError, match="was imported"):
-        spec_again(brought, brought.runs()[0])
+        reproduction_spec(brought, brought.runs()[0])
 
 
 def test_other_examples_are_refused(tmp_path: Path) -> None:
     made = made_study(tmp_path / "made", 1)
-    spec = spec_again(made, made.runs()[0])
+    spec = reproduction_spec(made, made.runs()[0])
     run_experiment(replace(TINY, levels=spec.levels), aside := Study(tmp_path / "aside"), ROOT, "cpu")
     with pytest.raises(PruneScopeError, match="896 test examples, and their labels are not those of the 60"):
-        beside_itself(made, made.runs()[0], aside, spec)
+        compare_runs(made, made.runs()[0], aside, spec)
 
 
 def test_the_study_itself_is_no_place_to_compute_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,9 +101,9 @@ def test_the_study_itself_is_no_place_to_compute_in(tmp_path: Path, capsys: pyte
 def test_a_shipped_run_comes_out_again(real_root: Path, tmp_path: Path) -> None:
     """Its first level: all equal where the means are, as on all x86-64 processors; else nearer than another seed."""
     demo, run = Study(TOP / "data" / "demo"), "0aaabf9dccea"
-    spec = spec_again(demo, run, 1)
+    spec = reproduction_spec(demo, run, 1)
     run_experiment(spec, aside := Study(tmp_path), real_root, "cpu")
-    found = beside_itself(demo, run, aside, spec)
+    found = compare_runs(demo, run, aside, spec)
     same = np.array([level.n_equal / level.n_examples for level in found.levels])
     assert len(same) == 2 and not found.n_missing
     assert found.is_equal or found.made_otherwise

@@ -14,7 +14,7 @@ import pytest
 from engine.commands import main
 from engine.commands.progress import sweep_display
 from engine.run_spec import Progress, PruneScopeError, RunSpec
-from engine.specs.checks import checked
+from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
 from engine.store import claims
 from engine.store.claims import claim
@@ -23,12 +23,12 @@ from engine.store.study import Study
 from engine.sweeps import pool
 from engine.sweeps.pool import Event, Lost, device_of
 from engine.sweeps.sweep import MOST_LOSSES, prepare_study, run_sweep, sweep_status, work_through
-from engine.sweeps.worker import Place, Result, failure_file, note_failure, perform
+from engine.sweeps.worker import Result, RunContext, execute_run, failure_file, note_failure
 from tests.engine.store.test_files import dead_owner_name
 from tests.support.run_folders import SPEC, made_study, write_made_run
 
 SPECS = tuple(replace(SPEC, seed=seed) for seed in range(4))
-TINY = checked(RunSpec("digits", "lenet", "global_unstructured", levels=1, epochs=1, batch_size=128))
+TINY = validate_spec(RunSpec("digits", "lenet", "global_unstructured", levels=1, epochs=1, batch_size=128))
 
 
 class Scripted:
@@ -133,16 +133,16 @@ def test_a_failed_run_does_not_stop_the_others(tmp_path: Path) -> None:
 
 
 def test_a_lost_example_table_is_brought_back_by_one_run(tmp_path: Path) -> None:
-    place = Place(tmp_path, Path("unused"), "cpu")
-    assert perform(TINY, place).state == "done"
+    place = RunContext(tmp_path, Path("unused"), "cpu")
+    assert execute_run(TINY, place).state == "done"
     study, before = Study(tmp_path), Study(tmp_path).examples("digits-official")
     shutil.rmtree(tmp_path / "examples")
     workers = Scripted(study, {TINY.key: ["found"]})
     worked_through(study, workers, (TINY,))
     assert workers.order == [TINY]
-    assert perform(TINY, place).state == "found"
+    assert execute_run(TINY, place).state == "found"
     assert study.examples("digits-official").equals(before)
-    assert perform(TINY, replace(place, root=Path("elsewhere"))).state == "found"
+    assert execute_run(TINY, replace(place, root=Path("elsewhere"))).state == "found"
 
 
 def test_a_run_that_cannot_even_be_claimed_fails_with_the_reason(
@@ -152,7 +152,7 @@ def test_a_run_that_cannot_even_be_claimed_fails_with_the_reason(
         raise PruneScopeError("Cannot write: the disk is full.")
 
     monkeypatch.setattr(claims, "write_file", refuse)
-    result = perform(TINY, Place(tmp_path, Path("unused"), "cpu"))
+    result = execute_run(TINY, RunContext(tmp_path, Path("unused"), "cpu"))
     assert (result.state, result.reason) == ("failed", "Cannot write: the disk is full.")
 
 
@@ -171,7 +171,7 @@ def test_preparing_a_study_titles_it_and_sweeps_out_what_is_left_over(tmp_path: 
 @pytest.mark.parametrize("workers", [0, -1])
 def test_no_workers_are_refused(tmp_path: Path, workers: int) -> None:
     with pytest.raises(PruneScopeError, match="allowed is 1 or more"):
-        run_sweep(Preset("mine", "", "", SPECS), Place(tmp_path, tmp_path, "cpu"), workers, lambda event: None)
+        run_sweep(Preset("mine", "", "", SPECS), RunContext(tmp_path, tmp_path, "cpu"), workers, lambda event: None)
 
 
 def test_members_of_a_pool_take_turns_on_several_gpus(monkeypatch: pytest.MonkeyPatch) -> None:

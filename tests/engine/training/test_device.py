@@ -11,13 +11,15 @@ import torch
 
 from engine.run_spec import PruneScopeError, RunSpec
 from engine.runs.run import run_experiment
-from engine.specs.checks import checked
+from engine.specs.checks import validate_spec
 from engine.store.study import Study
 from engine.training import device as arithmetic
-from engine.training.device import LIBRARIES, NATIVE, SETTING, processor, settle_arithmetic
+from engine.training.device import LIBRARIES, NATIVE, SETTING, make_arithmetic_portable, processor
 
 TOP = Path(__file__).resolve().parents[3]
-SPEC = checked(RunSpec("digits", "lenet", "global_unstructured", "finetune", levels=2, epochs=3, learning_rate=0.1))
+SPEC = validate_spec(
+    RunSpec("digits", "lenet", "global_unstructured", "finetune", levels=2, epochs=3, learning_rate=0.1)
+)
 PREDICTIONS = "9b34992367200fe06517087c19dca7cbd96a54fa89d17901758a5150896af2aa"
 """Digest of what that run predicts. An Intel processor with AVX-512 gave it, and emulated ones of Intel (Haswell) and
 AMD (EPYC-Milan) without; another version of torch may give another."""
@@ -55,33 +57,33 @@ def untold(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 def test_native_leaves_the_libraries_alone_and_is_recorded_by_its_instructions(untold: pytest.MonkeyPatch) -> None:
     untold.setenv(SETTING, NATIVE)
-    settle_arithmetic()
+    make_arithmetic_portable()
     assert not set(LIBRARIES) & set(os.environ) and processor("cpu") == "x86_64 AVX512"
 
 
 def test_a_setting_of_the_users_own_stays_and_is_not_called_portable(untold: pytest.MonkeyPatch) -> None:
     untold.setenv("MKL_CBWR", "AVX2")
-    settle_arithmetic()
+    make_arithmetic_portable()
     assert os.environ["MKL_CBWR"] == "AVX2" and os.environ["ATEN_CPU_CAPABILITY"] == "avx2"
     untold.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
     assert processor("cpu") == "x86_64 AVX2"
 
 
 def test_what_came_too_late_is_not_called_portable(untold: pytest.MonkeyPatch) -> None:
-    settle_arithmetic()
+    make_arithmetic_portable()
     assert processor("cpu") == "x86_64 AVX512"
 
 
 def test_a_processor_without_the_instructions_is_not_told_to_use_them(untold: pytest.MonkeyPatch) -> None:
     untold.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": False})
-    settle_arithmetic()
+    make_arithmetic_portable()
     assert not set(LIBRARIES) & set(os.environ)
 
 
 def test_another_word_is_refused(untold: pytest.MonkeyPatch) -> None:
     untold.setenv(SETTING, "fast")
     with pytest.raises(PruneScopeError, match="is 'fast'; allowed are portable and native"):
-        settle_arithmetic()
+        make_arithmetic_portable()
 
 
 def test_a_graphics_processor_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

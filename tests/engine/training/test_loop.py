@@ -13,8 +13,8 @@ from engine.pruning.masks import Cut, apply_masks, cut_masks, full_masks, prunab
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import PruneScopeError, RunSpec
 from engine.training.loop import (
-    Lesson,
     Split,
+    TrainingJob,
     batches,
     evaluate_network,
     make_split,
@@ -46,7 +46,7 @@ def test_training_equals_torch_optim(split: Split, momentum: float, decay: float
     masks = cut_masks(prunable(ours), full_masks(ours), Cut(TECHNIQUES["l1_unstructured"], 0.5, generator(0, 1, "p")))
     apply_masks(ours, masks)
     reference = copy.deepcopy(ours)
-    train_network(ours, split, masks, Lesson(spec, 2, generator(0, 1, "order")))
+    train_network(ours, split, masks, TrainingJob(spec, 2, generator(0, 1, "order")))
 
     draw = generator(0, 1, "order")
     optimiser = torch.optim.SGD(reference.parameters(), spec.learning_rate, momentum, weight_decay=decay)

@@ -15,8 +15,8 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import CONTROL, ONLY_QUANTIZED, PruneScopeError, RunSpec
 from engine.runs.checkpoints import load_states
 from engine.runs.run import run_experiment
-from engine.runs.workspace import open_laboratory
-from engine.specs.checks import checked
+from engine.runs.workspace import open_workspace
+from engine.specs.checks import validate_spec
 from engine.store.study import Study
 from engine.store.verify import verify_study
 from engine.training.loop import evaluate_network, make_split
@@ -36,7 +36,7 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def run_of(study: Study, technique: str) -> str:
-    return checked(replace(TINY, technique=technique)).key
+    return validate_spec(replace(TINY, technique=technique)).key
 
 
 def test_rows_name_ways_that_exist() -> None:
@@ -118,7 +118,7 @@ def test_runs_record_sizes_and_stay_near_the_networks_they_quantize(digits: Stud
 def test_a_quantized_run_is_whole_and_the_same_twice(digits: Study, tmp_path: Path) -> None:
     assert verify_study(digits) == []
     again = Study(tmp_path)
-    spec = checked(TINY)
+    spec = validate_spec(TINY)
     run_experiment(spec, again, tmp_path, "cpu")
     for name in ("levels", "classes", "predictions", "sizes"):
         ours, theirs = (study.path / "runs" / spec.key / f"{name}.parquet" for study in (digits, again))
@@ -126,14 +126,14 @@ def test_a_quantized_run_is_whole_and_the_same_twice(digits: Study, tmp_path: Pa
 
 
 def test_level_one_is_the_quantized_dense_network(digits: Study, tmp_path: Path) -> None:
-    spec = checked(TINY)
-    lab = open_laboratory(spec, tmp_path, "cpu")
+    spec = validate_spec(TINY)
+    workspace = open_workspace(spec, tmp_path, "cpu")
     states = load_states(digits.dense_file(spec.dense_key), torch.device("cpu"))
     assert states is not None
-    network = lab.new_network(spec)
+    network = workspace.new_network(spec)
     network.load_state_dict(states["trained"])
-    said = evaluate_network(quantize_network(network, "int8_static", lab.training).network, lab.test)
-    right = (said.prediction == lab.test.labels.numpy()).mean()
+    said = evaluate_network(quantize_network(network, "int8_static", workspace.training).network, workspace.test)
+    right = (said.prediction == workspace.test.labels.numpy()).mean()
     levels = digits.levels()
     assert right == levels[(levels["run"] == spec.key) & (levels["level"] == 1)]["accuracy"].item()
 
@@ -149,7 +149,7 @@ def test_level_one_is_the_quantized_dense_network(digits: Study, tmp_path: Path)
 )
 def test_what_makes_no_sense_is_refused(change: dict[str, object], said: str) -> None:
     with pytest.raises(PruneScopeError, match=said):
-        checked(replace(TINY, **change))  # type: ignore[arg-type]
+        validate_spec(replace(TINY, **change))  # type: ignore[arg-type]
 
 
 def test_products_of_integers_are_exact() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.analysis.members.permutation import NO_CHANGE, NO_MEMBERS, dealt
+from engine.analysis.members.permutation import NO_CHANGE, NO_MEMBERS, permuted
 
 
 def made(
@@ -22,25 +22,25 @@ def test_spread_and_p_are_those_of_the_analysis_of_variance() -> None:
     """With one class, the mean spread of all deals is the variance of the examples times members - 1."""
     change, member, _ = made(0, effect=0.05)
     label = np.zeros_like(member)
-    found = dealt(change, member, label, n_draws=4000)
+    found = permuted(change, member, label, n_draws=4000)
     n = np.bincount(member)
     between = (n * (np.bincount(member, change) / n - change.mean()) ** 2).sum()
     assert found.spread == pytest.approx(np.sqrt(between / (change.var(ddof=1) * (len(n) - 1))), rel=0.01)
     for effect in (0.0, 0.01):
         change, member, _ = made(1, effect)
         test = stats.f_oneway(*(change[member == one] for one in np.unique(member)))
-        assert dealt(change, member, label, n_draws=4000).p == pytest.approx(test.pvalue, abs=0.03)
+        assert permuted(change, member, label, n_draws=4000).p == pytest.approx(test.pvalue, abs=0.03)
 
 
 def test_chance_is_found_as_often_as_it_should_be() -> None:
     """Without an effect p is uniform, classes of unequal difficulty or not."""
-    p = [dealt(*made(seed), n_draws=99).p for seed in range(200)]
+    p = [permuted(*made(seed), n_draws=99).p for seed in range(200)]
     assert stats.kstest(p, "uniform").pvalue > 0.01
 
 
 def test_a_planted_difference_is_found() -> None:
     change, member, label = made(2, effect=0.1)
-    found = dealt(change, member, label, loss=0.2)
+    found = permuted(change, member, label, loss=0.2)
     means = np.bincount(member, change) / np.bincount(member)
     assert found.p == 1 / 501 and found.spread > 2
     assert found.losing_low <= found.losing_high < (means < -0.2).sum()
@@ -51,13 +51,13 @@ def test_who_has_the_harder_classes_is_no_difference_between_members() -> None:
     label = np.repeat([0, 1], 3000)
     member = np.where(random.random(6000) < 0.8, label, 1 - label)
     change = -(random.random(6000) < np.where(label, 0.3, 0.01)).astype(float)
-    assert dealt(change, member, np.zeros_like(label)).p < 0.01
-    assert dealt(change, member, label).p > 0.05
+    assert permuted(change, member, np.zeros_like(label)).p < 0.01
+    assert permuted(change, member, label).p > 0.05
 
 
 def test_counts_are_those_of_plain_deals() -> None:
     change, member, label = made(4)
-    found, random = dealt(change, member, label, loss=0.15, n_draws=2000), np.random.default_rng(9)
+    found, random = permuted(change, member, label, loss=0.15, n_draws=2000), np.random.default_rng(9)
     losing, worst = [], []
     for _ in range(2000):
         given = change.copy()
@@ -74,11 +74,11 @@ def test_names_of_members_and_examples_of_nobody_do_not_matter() -> None:
     change, member, label = made(5)
     renamed = np.where(member == 3, -1, member * 7 + 100 * (member != 3))
     kept = member != 3
-    assert dealt(change, renamed, label) == dealt(change[kept], member[kept], label[kept])
+    assert permuted(change, renamed, label) == permuted(change[kept], member[kept], label[kept])
 
 
 def test_what_cannot_be_dealt_says_why() -> None:
     change, member, label = made(6)
-    assert dealt(change, np.zeros_like(member), label).reason == NO_MEMBERS
-    alike = dealt(-label / 10, member, label)
+    assert permuted(change, np.zeros_like(member), label).reason == NO_MEMBERS
+    alike = permuted(-label / 10, member, label)
     assert alike.reason == NO_CHANGE and np.isnan(alike.p)
