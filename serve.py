@@ -21,7 +21,7 @@ logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").add
 def read_ahead() -> None:
     """Fill the caches with what the Overview shows of the first study; what cannot be read, the page itself says."""
     # Imported here, so that the server answers before.
-    from engine.run_spec import PruneScopeError
+    from engine.errors import PruneScopeError
     from pages.shared import protocol  # noqa: F401
     from pages.shared.cache import catalog as load
     from pages.views.overview import contents, words  # noqa: F401

@@ -11,7 +11,7 @@ from scipy.stats import entropy
 from engine.datasets.attributes import ATTRIBUTES, attributes, class_means
 from engine.datasets.dataset import ImageSet, ungrouped
 from engine.datasets.dataset_table import load_dataset
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 N_IMAGES = 60_000
 

@@ -22,8 +22,10 @@ from engine.networks.architectures import LeNet
 from engine.pruning.masks import Cut, apply_masks, cut_masks, full_masks, prunable
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import RunSpec
-from engine.training.loop import TrainingJob, make_split, pick_device, train_network
+from engine.training.device import pick_device
+from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
+from engine.training.split import make_split
 
 N_IMAGES = 24_000
 SPEC = RunSpec("mnist", "lenet", "global_unstructured", crop=4)

@@ -24,7 +24,9 @@ def run() -> float:
     with tempfile.TemporaryDirectory() as folder:
         places = {workers: RunContext(Path(folder) / f"{workers}", Path(folder), "cpu") for workers in (1, 2)}
         seconds = {workers: _seconds(preset, place, workers) for workers, place in places.items()}
-        one, two = ([Study(place.study).record(spec.key).files for spec in preset.specs] for place in places.values())
+        one, two = (
+            [Study(place.study).run_record(spec.key).files for spec in preset.specs] for place in places.values()
+        )
     assert one == two, "two workers computed something else than one"
     print(f"One worker takes {seconds[1]:.1f} s, two take {seconds[2]:.1f} s (starting them aside).")
     return seconds[1] / seconds[2]

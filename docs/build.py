@@ -51,7 +51,9 @@ def shortened(demo: Demo) -> str:
 
 def rebuilt(demo: Demo) -> str:
     """Which runs come out the same on all x86-64 processors, and how to see it for one."""
-    found = [run for run in demo.study.runs() if PORTABLE in str(demo.study.record(run).provenance.get("processor"))]
+    found = [
+        run for run in demo.study.runs() if PORTABLE in str(demo.study.run_record(run).provenance.get("processor"))
+    ]
     n_runs = len(demo.study.runs())
     if not found:
         return f"The {n_runs} runs come out the same on the kind of processor that made them; others round differently."

@@ -1,9 +1,11 @@
-"""How a name that does not exist is refused: with the nearest one that does."""
+"""What a user can mend: a mistake said in a sentence, and a name that does not exist refused with the nearest one."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-from engine.run_spec import PruneScopeError
+
+class PruneScopeError(Exception):
+    """A mistake that a user can mend; its text says what was wrong and what is allowed."""
 
 
 def unknown_name(name: str, allowed: Iterable[str], what: str) -> PruneScopeError:

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
+from engine.errors import PruneScopeError
+
 SCHEMA = 1
 """Version of every file of a study; raised when the meaning of a column changes."""
-
-
-class PruneScopeError(Exception):
-    """A mistake that a user can mend; its text says what was wrong and what is allowed."""
 
 
 @dataclass(frozen=True)

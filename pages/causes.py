@@ -4,7 +4,7 @@ import streamlit as st
 
 from engine.analysis.causes.relations import RELATIONS, bound_facts, cause_curves, correlation, skipped_groups
 from engine.analysis.columns import VARIANT
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.axis import choose_axis
 from pages.shared.cache import extras as load_extras

@@ -5,7 +5,7 @@ import streamlit as st
 from engine.analysis.curves.class_curves import with_accuracy
 from engine.analysis.curves.first_to_fall import first_fall, first_falls
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_reason
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.axis import choose_axis
 from pages.shared.cache import catalog as load

@@ -4,7 +4,7 @@ import streamlit as st
 
 from engine.analysis.causes.mitigation_arms import NONE, against_none, arm_curves, price
 from engine.analysis.seeds import over_seeds
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
 from pages.shared import formats
 from pages.shared.axis import choose_axis

@@ -5,7 +5,7 @@ import streamlit as st
 from engine.analysis.regression.fit import LINKS
 from engine.analysis.regression.fits import ERRORS
 from engine.analysis.regression.terms import PAPER, PLAIN, TERMS
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache import models as load_models

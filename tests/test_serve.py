@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 import streamlit as st
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store import catalog
 from pages.shared.cache import catalog as load
 from serve import AHEAD, read_ahead

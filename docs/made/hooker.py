@@ -54,7 +54,7 @@ def _ours(demo: Demo, level: int, wanted: dict[str, str]) -> tuple[str, ...]:
 
 
 def _example_set(demo: Demo, wanted: dict[str, str]) -> str:
-    return examples_name(demo.study.record(str(demo.of(demo.levels, **wanted)["run"].iloc[0])).spec)
+    return examples_name(demo.study.run_record(str(demo.of(demo.levels, **wanted)["run"].iloc[0])).spec)
 
 
 def sizes_table(demo: Demo) -> str:

@@ -45,7 +45,7 @@ class Demo:
     def spec(self, **wanted: object) -> RunSpec | None:
         """The settings of one of these runs; None where there is none."""
         runs = self.of(self.levels, **wanted)["run"].astype(str)
-        return None if runs.empty else self.study.record(runs.iloc[0]).spec
+        return None if runs.empty else self.study.run_record(runs.iloc[0]).spec
 
     def shortened(self, **wanted: object) -> str:
         """How the protocol of these runs differs from the paper's, as the page Method says it."""

@@ -15,7 +15,7 @@ from engine.commands import run_one as run
 from engine.commands import run_sweep as sweep
 from engine.commands import show_study as show
 from engine.commands import verify_study as verify
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 COMMANDS = (lists, run, sweep, show, regression, verify, rebuild, data, importing, export)
 

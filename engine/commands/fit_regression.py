@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store.files import write_file
 from engine.store.study import Study, examples_name
 
@@ -36,7 +36,7 @@ def print_regression(options: Namespace) -> None:
     rows = _chosen(study.classes(), options.only)
     rows = rows[~(rows["technique"].isin(options.without) | rows["treatment"].isin(options.without))]
     people = population(
-        rows, lambda run: study.class_facts(examples_name(study.record(run).spec)), with_dense=options.with_dense
+        rows, lambda run: study.class_facts(examples_name(study.run_record(run).spec)), with_dense=options.with_dense
     )
     if options.formula:
         found = formula_regression(people, options.formula, options.link, options.errors)

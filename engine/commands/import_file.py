@@ -5,9 +5,9 @@ from argparse import Namespace, _SubParsersAction
 from pathlib import Path
 from typing import Any
 
+from engine.errors import PruneScopeError
 from engine.exchange.mapping import ROLES
 from engine.exchange.sandbox import Source, import_file
-from engine.run_spec import PruneScopeError
 from engine.store.study import Study
 
 

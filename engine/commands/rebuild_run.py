@@ -9,7 +9,7 @@ from rich.table import Table
 
 from engine.commands.progress import run_display
 from engine.datasets.dataset_table import data_root
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store.study import Study
 from engine.sweeps.reproduce import Rebuilt, compare_runs, reproduction_spec
 

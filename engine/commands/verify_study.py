@@ -2,7 +2,7 @@
 
 from argparse import Namespace, _SubParsersAction
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store import catalog
 from engine.store.files import leftovers, remove_leftovers
 from engine.store.study import Study

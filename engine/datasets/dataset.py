@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 
 @dataclass(frozen=True)

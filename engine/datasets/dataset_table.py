@@ -17,8 +17,7 @@ from engine.datasets.readers.folder import read_folder
 from engine.datasets.readers.idx import EMNIST_BYCLASS, FASHION_MNIST, KMNIST, MNIST
 from engine.datasets.readers.qmnist import read_qmnist
 from engine.datasets.readers.svhn import read_svhn
-from engine.errors import unknown_name
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError, unknown_name
 
 __all__ = [
     "DATASETS",

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from engine.errors import PruneScopeError
 from engine.exchange.cells import WHOLE, natural
 from engine.exchange.collect import Gathering
 from engine.exchange.limits import LIMITS
 from engine.exchange.mapping import DENSE, IDENTITY, MODEL_NUMBERS, ColumnMapping
 from engine.exchange.refusal import refused, shown
-from engine.run_spec import PruneScopeError, RunSpec, spec_from_settings
+from engine.run_spec import RunSpec, spec_from_settings
 from engine.store.run_tables import LevelResult, offset_type, run_tables
 from engine.store.study import Study, examples_name
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from engine.errors import PruneScopeError
 from engine.exchange.cells import encoded, numbers, whole_numbers
 from engine.exchange.limits import LIMITS
 from engine.exchange.mapping import DEFAULTS, IDENTITY, MODEL_NUMBERS, SCORES, ColumnMapping, check_file_name
 from engine.exchange.refusal import refused, shown
 from engine.exchange.table_file import Table
-from engine.run_spec import PruneScopeError
 
 Columns = Mapping[str, pa.Array]
 NO_GROUP = -1

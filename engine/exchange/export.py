@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from engine.errors import PruneScopeError
 from engine.exchange.cells import FORMULA
-from engine.run_spec import IDENTITY, PruneScopeError, settings
+from engine.run_spec import IDENTITY, settings
 from engine.store.files import temporary_beside, write_file
 from engine.store.study import Study, examples_name
 
@@ -26,7 +27,7 @@ def export_study(study: Study, path: Path) -> tuple[int, Path]:
     keys = study.runs()
     if not keys:
         raise PruneScopeError(f"No finished run in {study.path}; there is nothing to export.")
-    records = {key: study.record(key) for key in keys}
+    records = {key: study.run_record(key) for key in keys}
     sets = list(dict.fromkeys(examples_name(record.spec) for record in records.values()))
     columns = list(dict.fromkeys(c for name in sets for c in _others(study, name)))
     scored = any("probability" in study.run_rows(key, "predictions").column_names for key in keys)

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from engine.errors import unknown_name
+from engine.errors import PruneScopeError, unknown_name
 from engine.exchange.cells import unfit
 from engine.exchange.refusal import refused, shown
-from engine.run_spec import PruneScopeError
 
 NEEDED = ("example", "label", "prediction", "sparsity")
 IDENTITY = ("dataset", "split", "network", "technique", "treatment", "mitigation")

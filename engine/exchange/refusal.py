@@ -1,6 +1,6 @@
 """How a cell is refused: one sentence that names its column and row. Row 1 is the first one below the header."""
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 
 def refused(column: str, row: int | None, what: str) -> PruneScopeError:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from engine.errors import PruneScopeError
 from engine.exchange.limits import LIMITS, Limits
 from engine.exchange.mapping import FILE_NAME
-from engine.run_spec import PruneScopeError
 from engine.store.files import file_digest, publish, remove_folder, temporary_beside, write_file
 from engine.store.study import Study
 
@@ -123,7 +123,7 @@ def _is_there(study: Study, staged: Study, key: str) -> bool:
     """Whether the study has this run already; refused where it has another one by the same settings."""
     if not study.has_run(key):
         return False
-    mine, theirs = study.record(key), staged.record(key)
+    mine, theirs = study.run_record(key), staged.run_record(key)
     if mine.files["predictions.parquet"] != theirs.files["predictions.parquet"]:
         spec = theirs.spec
         raise PruneScopeError(

@@ -25,8 +25,8 @@ def main() -> int:
     request = json.loads(sys.stdin.read())
     os.environ.update(ARROW_DEFAULT_MEMORY_POOL="system", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     limit(request["megabytes"], request["seconds"])
+    from engine.errors import PruneScopeError
     from engine.exchange.tasks import TASKS
-    from engine.run_spec import PruneScopeError
 
     try:
         answer: dict[str, object] = {"result": TASKS[request["task"]](request)}

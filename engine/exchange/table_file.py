@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from engine.errors import PruneScopeError
 from engine.exchange.limits import LIMITS
 from engine.exchange.refusal import refused, shown
-from engine.run_spec import PruneScopeError
 
 MAGIC = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",

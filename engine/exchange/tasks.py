@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from engine import __version__
+from engine.errors import PruneScopeError
 from engine.exchange.assemble import stage
 from engine.exchange.cells import WHOLE, encoded
 from engine.exchange.collect import gather
 from engine.exchange.mapping import ColumnMapping, fill_in_defaults, mapping_from_json, read_sidecar, validate_mapping
 from engine.exchange.table_file import Table, open_table
-from engine.run_spec import PruneScopeError
 from engine.store.study import Study
 
 N_SHOWN = 8

@@ -12,7 +12,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional
 
-from engine.training.loop import Split
+from engine.training.split import Split
 
 LARGEST_CHUNK, CHUNK_PIXELS = 256, 200_000
 """Images whose graph is kept in memory at a time, and the pixels that they may have together."""

@@ -23,8 +23,8 @@ from engine.fairness.curvature import (
     trainable,
 )
 from engine.store.run_tables import LevelResult
-from engine.training.loop import Split
 from engine.training.seeding import generator
+from engine.training.split import Split
 
 NO_MEMBER = "no training example belongs to it"
 ONE_MEMBER = "only one training example belongs to it"

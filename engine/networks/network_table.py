@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 if TYPE_CHECKING:
     from torch import nn

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.run_spec import CONTROL, ONLY_QUANTIZED, PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import CONTROL, ONLY_QUANTIZED, RunSpec
 
 
 @dataclass(frozen=True)

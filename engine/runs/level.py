@@ -8,15 +8,18 @@ import numpy
 import torch
 from torch import nn
 
+from engine.errors import PruneScopeError
 from engine.fairness.lagrangian import ConstrainedGroups, Lagrangian
 from engine.pruning.masks import Masks, count_all, count_kept
 from engine.pruning.schedules import PlannedLevel
-from engine.run_spec import Progress, PruneScopeError, RunSpec, Watcher
+from engine.run_spec import Progress, RunSpec, Watcher
 from engine.runs.workspace import Workspace
 from engine.specs.mitigation import CONSTRAINTS
 from engine.store.run_tables import LevelResult
-from engine.training.loop import Split, TrainingJob, evaluate_network
+from engine.training.evaluation import evaluate_network
+from engine.training.loop import TrainingJob
 from engine.training.seeding import generator
+from engine.training.split import Split
 
 
 def training_job(

@@ -38,7 +38,8 @@ from engine.store.parquet import to_parquet
 from engine.store.run_tables import LevelResult, row_tables, run_tables
 from engine.store.study import Study, examples_name
 from engine.training.device import processor
-from engine.training.loop import mean_gradients, train_network
+from engine.training.evaluation import mean_gradients
+from engine.training.loop import train_network
 from engine.training.quantization import on_cpu, quantize_network, sizes
 from engine.training.seeding import generator
 

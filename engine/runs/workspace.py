@@ -10,10 +10,12 @@ from torch import nn
 
 from engine.datasets.dataset_table import Dataset, Request, load_dataset
 from engine.datasets.groups import Grouping, grouping
+from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS, input_size
-from engine.run_spec import PruneScopeError, RunSpec
-from engine.training.loop import Split, make_split, pick_device
+from engine.run_spec import RunSpec
+from engine.training.device import pick_device
 from engine.training.seeding import generator, seed_of
+from engine.training.split import Split, make_split
 
 
 @dataclass(frozen=True)

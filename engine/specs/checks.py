@@ -1,18 +1,17 @@
 """Which settings make sense: a spec is checked and completed here before anything runs."""
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, get_origin, get_type_hints
 
 from engine.datasets.dataset_table import DATASETS
 from engine.datasets.groups import CLASS
-from engine.errors import unknown_name
+from engine.errors import PruneScopeError, unknown_name
 from engine.networks.network_table import NETWORKS
 from engine.pruning.schedules import SCHEDULES, TREATMENTS
 from engine.pruning.techniques import TECHNIQUES
-from engine.run_spec import MITIGATION_SETTINGS, ONLY_QUANTIZED, PruneScopeError, RunSpec, settings
+from engine.run_spec import MITIGATION_SETTINGS, ONLY_QUANTIZED, RunSpec
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
 
 TABLES: Mapping[str, Mapping[str, Any]] = {
@@ -143,18 +142,3 @@ def _check_grouping(spec: RunSpec, name: str) -> None:
     row = DATASETS[spec.dataset]
     if row.targets is not None and name not in (CLASS, *row.groups):
         raise unknown_name(name, (CLASS, *row.groups), f"grouping of {spec.dataset}")
-
-
-def command_line(spec: RunSpec) -> str:
-    """The command that computes this run, or that brought it."""
-    if spec.schedule == "imported":
-        return "python -m engine import FILE --study STUDY"
-    words = ["python -m engine run"]
-    for name, value in settings(spec).items():
-        flag = name.replace("_", "-")
-        if isinstance(value, bool):
-            words.append(f"--{flag}" if value else f"--no-{flag}")
-        else:
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            words.append(f"--{flag} {shlex.quote(text)}")
-    return " ".join([*words, "--study STUDY"])

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from engine.datasets.dataset_table import Request, check_request
-from engine.errors import unknown_name
+from engine.errors import PruneScopeError, unknown_name
 from engine.networks.network_table import NETWORKS, input_size
 from engine.pruning.techniques import TECHNIQUES
-from engine.run_spec import PruneScopeError, RunSpec
+from engine.run_spec import RunSpec
 from engine.specs.checks import TABLES, validate_spec
 
 FOLDER = Path(__file__).with_name("presets")

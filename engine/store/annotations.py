@@ -12,7 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from engine.run_spec import SCHEMA, PruneScopeError
+from engine.errors import PruneScopeError
+from engine.run_spec import SCHEMA
 from engine.store.files import write_file
 from engine.store.study import Study
 

@@ -3,8 +3,6 @@
 The files are named by their content and an index names the current ones, so a reader never sees half of a rebuild.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -12,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,14 +18,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine import __version__
-from engine.run_spec import CONTROL, IDENTITY, PruneScopeError, digest
+from engine.errors import PruneScopeError
+from engine.run_spec import CONTROL, IDENTITY, digest
 from engine.specs.mitigation import mitigation_words
 from engine.specs.protocol import protocol
 from engine.store.files import PLACEHOLDER, checksum_ok, embed_checksum, file_digest, write_file
 from engine.store.parquet import from_parquet, to_parquet
-
-if TYPE_CHECKING:
-    from engine.store.study import RunRecord, Study
+from engine.store.run_files import RunFiles, RunRecord
 
 INDEX = "index.json"
 WORDS = (*IDENTITY[:-1], "protocol", "device", "engine", "stopped")
@@ -131,7 +128,7 @@ class Catalog:
         }
 
 
-def refresh(study: Study, *kinds: str) -> Catalog:
+def refresh(study: RunFiles, *kinds: str) -> Catalog:
     """The catalog of all finished runs; read are only those that it does not know, or that were broken and changed.
 
     Where only some kinds of tables are asked for, the others may be left out.
@@ -154,7 +151,7 @@ def refresh(study: Study, *kinds: str) -> Catalog:
     return _catalog(tables, broken)
 
 
-def describe_mismatch(study: Study, parts: Sequence[Part]) -> str:
+def describe_mismatch(study: RunFiles, parts: Sequence[Part]) -> str:
     """How the catalog on disk differs from these whole runs, in words; empty where it does not or there is none."""
     if not (study.path / "catalog" / INDEX).exists():
         return ""
@@ -219,12 +216,12 @@ def _catalog(tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> Catalog
     return Catalog(tables, {key: found["reason"] for key, found in broken.items()})
 
 
-def _read_runs(study: Study, keys: list[str]) -> tuple[list[Part], dict[str, dict[str, str]]]:
+def _read_runs(study: RunFiles, keys: list[str]) -> tuple[list[Part], dict[str, dict[str, str]]]:
     parts, broken = [], {}
     for key in keys:
         stamp = _stamp(study, key)
         try:
-            record = study.record(key)
+            record = study.run_record(key)
             tables = (study.run_rows(key, kind, record) for kind in ("levels", "classes"))
             parts.append(run_part(key, record, *tables))
         except PruneScopeError as error:
@@ -234,7 +231,7 @@ def _read_runs(study: Study, keys: list[str]) -> tuple[list[Part], dict[str, dic
     return parts, broken
 
 
-def _stamp(study: Study, key: str) -> str:
+def _stamp(study: RunFiles, key: str) -> str:
     """Letters that change with the files of a run; a broken run is looked at again once they do."""
     try:
         with os.scandir(study.path / "runs" / key) as entries:
@@ -261,7 +258,7 @@ def _stacked(tables: list[pa.Table]) -> pa.Table:
     return pa.concat_tables(tables).combine_chunks().add_column(0, "row", pa.array(rows))
 
 
-def _load(study: Study, kinds: Sequence[str]) -> tuple[Tables, dict[str, dict[str, str]]] | None:
+def _load(study: RunFiles, kinds: Sequence[str]) -> tuple[Tables, dict[str, dict[str, str]]] | None:
     folder = study.path / "catalog"
     for _ in range(3):  # the index may change while the files that it named are read
         try:
@@ -283,7 +280,7 @@ def _table(path: Path, kind: str) -> pa.Table:
     return from_parquet(content, path.name).cast(KINDS[kind])
 
 
-def save_tables(study: Study, tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> None:
+def save_tables(study: RunFiles, tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> None:
     """Make these tables the study's catalog; `broken` says of each run left out its stamp and the reason."""
     folder = study.path / "catalog"
     index: dict[str, Any] = {"engine": __version__, "broken": broken, "sha256": PLACEHOLDER.decode()}

@@ -8,7 +8,7 @@ import time
 import uuid
 from pathlib import Path
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store.process_identity import ProcessIdentity, is_alive, this_process
 
 TEMPORARY = ".tmp"

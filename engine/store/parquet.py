@@ -7,7 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.run_spec import SCHEMA, PruneScopeError
+from engine.errors import PruneScopeError
+from engine.run_spec import SCHEMA
 from engine.store.files import PLACEHOLDER, checksum_ok, embed_checksum
 
 _VERSION, _KIND, _SEAL = b"prunescope-schema", b"prunescope-kind", b"prunescope-sha256"

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store import catalog
 from engine.store.files import checked_tensors, publish, remove_folder, write_file
+from engine.store.run_files import SPEC, RunRecord
 from engine.store.run_tables import decode, offset_type
-from engine.store.study import SPEC, RunRecord, Study, examples_name
+from engine.store.study import Study, examples_name
 
 TABLES = ("levels", "classes", "predictions")
 
@@ -51,7 +52,7 @@ def verify_study(study: Study) -> list[Fault]:
     parts, missing = [], set()
     for key in study.runs():
         try:
-            record = study.record(key)
+            record = study.run_record(key)
             missing |= {examples_name(record.spec)} - set(study.example_sets())
             tables = _run_tables(study, key, record)
             _check_run(record, tables, tested.get(examples_name(record.spec)))

@@ -10,11 +10,15 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from engine.datasets.dataset_table import Dataset, Request, load_dataset
+from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS, input_size
 from engine.pruning.masks import full_masks
-from engine.run_spec import PruneScopeError, RunSpec
-from engine.training.loop import TrainingJob, evaluate_network, make_split, pick_device, train_network
+from engine.run_spec import RunSpec
+from engine.training.device import pick_device
+from engine.training.evaluation import evaluate_network
+from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
+from engine.training.split import make_split
 
 MEASURED_IMAGES = 2000
 MEASURED_SECONDS = 1.0

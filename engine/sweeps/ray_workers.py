@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from engine.run_spec import PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import RunSpec
 from engine.specs.preset import Preset
 from engine.store.study import Study
 from engine.sweeps.pool import Event, Lost

@@ -4,8 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.run_spec import PruneScopeError, RunSpec
-from engine.store.study import RunRecord, Study, examples_name
+from engine.errors import PruneScopeError
+from engine.run_spec import RunSpec
+from engine.store.run_files import RunRecord
+from engine.store.study import Study, examples_name
 
 MADE_WITH = ("engine", "python", "torch", "numpy", "device", "processor")
 """What of a run's provenance its arithmetic depends on."""
@@ -49,7 +51,7 @@ def reproduction_spec(study: Study, run: str, n_levels: int | None = None) -> Ru
     """The spec that computes a run of the study again, or its first levels: what comes later has no part in them."""
     if run not in (runs := study.runs()):
         raise PruneScopeError(f"There is no run {run!r} among the {len(runs)} of {study.path}; `show` lists them.")
-    record = study.record(run)
+    record = study.run_record(run)
     if "stopped" not in record.provenance:
         raise PruneScopeError(f"Run {run} was imported: how to compute its predictions is not known here.")
     spec = record.spec
@@ -73,7 +75,7 @@ def compare_runs(study: Study, run: str, aside: Study, again: RunSpec) -> Rebuil
         rates = (float((said == labels).mean()) for said in (then, now))
         levels.append(LevelComparison(level, len(labels), int((then == now).sum()), *rates))
     n_missing = len(wanted) + len(numbers_again) - 2 * len(levels)
-    return Rebuilt(tuple(levels), n_missing, study.record(run), aside.record(again.key))
+    return Rebuilt(tuple(levels), n_missing, study.run_record(run), aside.run_record(again.key))
 
 
 def _labels(study: Study, aside: Study, name: str) -> np.ndarray:

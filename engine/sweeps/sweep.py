@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.run_spec import Progress, PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import Progress, RunSpec
 from engine.specs.preset import Preset
 from engine.store import catalog
 from engine.store.claims import living_claims, remove_dead_claims

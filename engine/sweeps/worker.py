@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from engine.run_spec import PruneScopeError, RunSpec, Watcher
+from engine.errors import PruneScopeError
+from engine.run_spec import RunSpec, Watcher
 from engine.store.claims import claim
 from engine.store.files import write_file
 from engine.store.study import Study, examples_name

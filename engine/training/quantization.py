@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from engine.training.loop import Split
+from engine.training.split import Split
 
 
 def _exact_product(first: Tensor, second: Tensor) -> Tensor:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from engine.datasets.dataset_table import DATASETS, Request, data_root
-from engine.run_spec import PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import RunSpec
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 

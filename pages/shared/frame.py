@@ -8,8 +8,8 @@ from typing import NoReturn
 import pandas as pd
 import streamlit as st
 
+from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
-from engine.run_spec import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache.catalog import Experiment, Source

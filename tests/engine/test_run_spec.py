@@ -4,12 +4,12 @@ from dataclasses import fields, replace
 
 import pytest
 
+from engine.errors import PruneScopeError
 from engine.run_spec import (
     AFTER_DENSE,
     IDENTITY,
     MITIGATED_DENSE,
     MITIGATION_SETTINGS,
-    PruneScopeError,
     RunSpec,
     settings,
     spec_from_settings,

@@ -149,7 +149,7 @@ def test_json_says_how_to_make_the_run_again(studies: Path) -> None:
     found = strict(decision_json(decision))
     study = Study(studies / "planted")
     assert [row["seed"] for row in found["runs"]] == [0, 1, 2] and found["runs"][0]["engine"] == "0.1.0"
-    spec = study.record(found["runs"][0]["run"]).spec
+    spec = study.run_record(found["runs"][0]["run"]).spec
     assert f"--technique {spec.technique}" in found["command"] and "--study STUDY" in found["command"]
     for part in ("threshold=80.0", "weight=1", "study=planted", "network=LeNet", "techniques=Global+magnitude"):
         assert part in found["link"]

@@ -74,7 +74,7 @@ OpenPage = Callable[..., AppTest]
 
 
 def gathered(study: Study) -> Population:
-    return population(study.classes(), lambda run: study.class_facts(examples_name(study.record(run).spec)))
+    return population(study.classes(), lambda run: study.class_facts(examples_name(study.run_record(run).spec)))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ import pyarrow as pa
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import RunSpec
 from engine.store.catalog import Part, empty_tables, joined_tables, merged_tables, run_part, save_tables
-from engine.store.study import RunRecord, Study
+from engine.store.run_files import RunRecord
+from engine.store.study import Study
 
 N_RUNS = 5_757
 N_LEVELS = 21

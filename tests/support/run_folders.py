@@ -58,4 +58,4 @@ def made_study(path: Path, n_runs: int = 2) -> Study:
 
 def files_of(study: Study) -> dict[str, dict[str, str]]:
     """Digests of the tables of every run."""
-    return {key: study.record(key).files for key in study.runs()}
+    return {key: study.run_record(key).files for key in study.runs()}

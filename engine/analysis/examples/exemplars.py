@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from engine.analysis.intervals import t_interval
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 Ints = NDArray[np.integer]
 Mask = NDArray[np.bool_]

@@ -22,7 +22,7 @@ from engine.analysis.regression.fits import ERRORS, Fit, linear_fit, logit_fit
 from engine.analysis.regression.population import LeftOut, Population
 from engine.analysis.regression.result import FitParts, Regression, record, references
 from engine.analysis.regression.terms import PAPER, TERMS, checked_terms, formula, known_rows, varying_terms
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -17,7 +17,7 @@ from statsmodels.genmod.generalized_linear_model import GLMResults
 from engine.analysis.regression import sandwich
 from engine.analysis.regression.block_design import Design, triangle
 from engine.analysis.regression.statsmodels_adapter import GLM, OLS, OLSResults
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

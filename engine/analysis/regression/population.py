@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

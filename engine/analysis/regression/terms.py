@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from engine.analysis.regression.population import LeftOut
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from engine.datasets.dataset import Dataset, ImageSet, Request
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 _RECONSTRUCT = np.empty(0).__reduce__()[0]
 _ALLOWED: dict[tuple[str, str], Any] = {

@@ -10,7 +10,7 @@ import pandas as pd
 
 from engine.datasets.dataset import Dataset, ImageSet, Request
 from engine.datasets.readers.photos import read_photos
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 _CELEBA_NAMES = (
     "5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair Blond_Hair "

@@ -8,8 +8,7 @@ import pandas as pd
 from engine.datasets.attributes import ATTRIBUTES
 from engine.datasets.dataset import Dataset, ImageSet, Request
 from engine.datasets.readers.photos import n_channels, read_photos
-from engine.errors import unknown_name
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError, unknown_name
 
 _SUFFIXES = (".png", ".jpg", ".jpeg")
 _TAKEN = ("example", "label", "prediction", "class", *ATTRIBUTES)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from engine.datasets.dataset import Dataset, ImageSet, Request, ungrouped
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 _TYPES: dict[int, np.dtype[Any]] = {0x08: np.dtype("u1"), 0x0C: np.dtype(">i4")}
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from engine.datasets.dataset import Dataset, ImageSet, Request
 from engine.datasets.readers.idx import read_idx
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 CLASSES = tuple("0123456789")
 _N_MNIST_TEST = 10_000

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from engine.datasets.dataset import Dataset, ImageSet, Request, ungrouped
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 CLASSES = tuple("0123456789")
 

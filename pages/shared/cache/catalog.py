@@ -20,7 +20,8 @@ from engine.analysis.frontier.points import operating_points
 from engine.analysis.group_counts import group_counts
 from engine.analysis.unfairness import unfairness_table
 from engine.datasets.dataset_table import ImageSet, Request, load_dataset
-from engine.run_spec import PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import RunSpec
 from engine.store import catalog
 from engine.store.catalog import Catalog
 from engine.store.parquet import from_parquet
@@ -203,7 +204,7 @@ def flags(source: Source, experiment: Experiment) -> RedFlags:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def spec(source: Source, experiment: Experiment) -> RunSpec:
     """The settings of one run of an experiment; the others differ in technique, treatment, mitigation and seed only."""
-    return source.study.record(str(levels(source, experiment)["run"].iloc[0])).spec
+    return source.study.run_record(str(levels(source, experiment)["run"].iloc[0])).spec
 
 
 def example_set(source: Source, experiment: Experiment) -> str:

@@ -76,7 +76,7 @@ def population(source: Source, experiment: Experiment, scope: str, without: tupl
     keep = ~(rows["technique"].isin(without) | rows["treatment"].isin(without)).to_numpy()
     for name in SAME[scope]:
         keep &= (rows[name] == getattr(experiment, name)).to_numpy()
-    return gathered(rows[keep], lambda run: study.class_facts(examples_name(study.record(run).spec)))
+    return gathered(rows[keep], lambda run: study.class_facts(examples_name(study.run_record(run).spec)))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Fitting …")

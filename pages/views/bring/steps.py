@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from engine.errors import PruneScopeError
 from engine.exchange.mapping import DEFAULTS, FILE_NAME, NEEDED, ROLES
 from engine.exchange.sandbox import Imported, Source, import_file, preview_file
-from engine.run_spec import PruneScopeError
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache import catalog as load

@@ -11,7 +11,7 @@ from pandas.io.formats.style import Styler
 from engine.analysis.curves import controls as control
 from engine.analysis.curves.controls import against_control, trains_longer
 from engine.analysis.distortion.verdicts import MARKS, verdict
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache import models as load_models

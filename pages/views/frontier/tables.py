@@ -15,8 +15,8 @@ from engine.analysis.frontier.stability import Agreement
 from engine.analysis.group_counts import group_counts
 from engine.analysis.intervals import t_interval
 from engine.analysis.seeds import over_seeds
-from engine.run_spec import PruneScopeError
-from engine.specs.checks import command_line
+from engine.commands.command_line import command_line
+from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache import points as load_points
@@ -140,7 +140,7 @@ def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreemen
     """What a record says of the choice; `address` comes from `link`, which knows it only while a page runs."""
     point = points.iloc[choice.chosen]
     study, runs = frame.source.study, runs_of(frame, point)
-    made = [study.record(str(run)) for run in runs["run"]]
+    made = [study.run_record(str(run)) for run in runs["run"]]
     lost = rivals(points, choice)
     names = {i: _name(row) for i, row in enumerate(points.to_dict("records"))}
     groups, no_groups = _groups(frame, point)

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.examples.exemplars import Cut, Divergence, ranking, turned, votes
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store.annotations import MARKS, marks_stamp, write_mark
 from pages.shared import formats, members
 from pages.shared.cache import catalog as load

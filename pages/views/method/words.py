@@ -5,9 +5,9 @@ import pandas as pd
 from engine.analysis.columns import VARIANT
 from engine.analysis.unfairness import UNFAIRNESS
 from engine.datasets.dataset_table import DATASETS
+from engine.errors import PruneScopeError
 from engine.pruning.schedules import TREATMENTS
 from engine.pruning.techniques import TECHNIQUES
-from engine.run_spec import PruneScopeError
 from engine.store.catalog import Catalog
 from engine.store.study import Study, examples_name
 from pages.shared import formats
@@ -91,7 +91,7 @@ def split_table(catalog: Catalog, study: Study) -> pd.DataFrame:
     rows = []
     first = catalog.runs.drop_duplicates(["dataset", "split", "protocol"]).astype(str)
     sets = {
-        examples_name(study.record(run).spec): (dataset, split)
+        examples_name(study.run_record(run).spec): (dataset, split)
         for run, dataset, split in zip(first["run"], first["dataset"], first["split"], strict=True)
     }
     for name, (dataset, split) in sorted(sets.items()):
@@ -146,7 +146,7 @@ def paper_sentences(catalog: Catalog, source: Source) -> tuple[str, ...]:
     groups = dict(list(catalog.runs.groupby(list(EXPERIMENT), observed=True)))
     for runs in (groups[experiment] for experiment in n_models(catalog).index):
         seeds = runs.groupby(list(VARIANT), observed=True)["seed"].nunique()
-        spec = source.study.record(str(runs["run"].iloc[0])).spec
+        spec = source.study.run_record(str(runs["run"].iloc[0])).spec
         name = f"{formats.network(spec.network)} on {formats.dataset(spec.dataset)}, {runs['protocol'].iloc[0]}"
         size = "1 run" if len(runs) == 1 else f"{formats.count(len(runs))} runs"
         against = difference_sentence(spec, int(seeds.min()), int(seeds.max()))

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store.catalog import Catalog
 from engine.store.study import Study
 from pages.shared import formats

@@ -10,7 +10,8 @@ import streamlit as st
 
 from engine.analysis.members.accuracy import member_accuracy
 from engine.analysis.members.permutation import Permuted
-from engine.run_spec import PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import RunSpec
 from engine.store.study import examples_name
 from pages.shared import formats, members
 from pages.shared.cache import catalog as load

@@ -18,7 +18,7 @@ from engine.analysis.unfairness import (
     unfairness_reason,
     unfairness_table,
 )
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 
 def rows(run: str, level: int, correct: list[int], n: list[int], loss: list[float] | None = None) -> pd.DataFrame:

@@ -34,7 +34,7 @@ def test_attributes_equal_the_plain_computation_on_any_shape(shape: tuple[int, .
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     images, labels = tiny.noise(50, 1, 8, 8), np.arange(50) % 3
     whole = attributes(images, class_means(images, labels, 3), labels)
-    monkeypatch.setattr(engine.attributes, "_CHUNK_PIXELS", 7 * 64)
+    monkeypatch.setattr(engine.datasets.attributes, "_CHUNK_PIXELS", 7 * 64)
     assert attributes(images, class_means(images, labels, 3), labels).equals(whole)
 
 

@@ -10,7 +10,7 @@ from scipy.io import savemat
 
 from engine.datasets.dataset_table import load_dataset
 from engine.datasets.readers.cifar import read_batch
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from tests.support import datasets as tiny
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from engine.datasets.dataset import ImageSet, ungrouped
 from engine.datasets.dataset_table import DATASETS, Request, data_root, fetch_dataset, load_dataset
-from engine.errors import unknown_name
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError, unknown_name
 from tests.support import datasets as tiny
 
 SPLITS = [(key, split) for key, row in DATASETS.items() for split in row.splits]

@@ -8,7 +8,7 @@ import pytest
 
 from engine.datasets.dataset_table import Dataset, Request, load_dataset
 from engine.datasets.readers.idx import read_idx
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from tests.support import datasets as tiny
 
 

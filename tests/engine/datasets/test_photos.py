@@ -10,7 +10,7 @@ from PIL import Image
 from engine.datasets.dataset_table import Request, load_dataset
 from engine.datasets.readers.faces import CELEBA_ATTRIBUTES
 from engine.datasets.readers.photos import read_photos
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from tests.support import datasets as tiny
 
 

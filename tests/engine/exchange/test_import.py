@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from engine.commands import main
+from engine.errors import PruneScopeError
 from engine.exchange.export import export_study, neutralised
 from engine.exchange.mapping import ColumnMapping, fill_in_defaults, guessed_model
 from engine.exchange.sandbox import Source, import_file, preview_file
-from engine.run_spec import PruneScopeError, RunSpec
+from engine.run_spec import RunSpec
 from engine.store.run_tables import LevelResult, run_tables
 from engine.store.study import Study
 from tests.support.uploads import N, bring, long_table, study_content, wide_table
@@ -30,7 +31,7 @@ def assert_same_predictions(study: Study, table: pd.DataFrame) -> None:
     examples = study.examples("animals")
     names = study.class_facts("animals")["name"].to_numpy()
     for run in levels["run"].unique():
-        spec = study.record(run).spec
+        spec = study.run_record(run).spec
         at, said = study.prediction_matrix(run)
         rows = table[(table["seed"] == spec.seed) & table["technique"].isin(["dense", spec.technique])]
         for level, prediction in zip(at, said, strict=True):
@@ -152,7 +153,7 @@ def test_what_is_unknown_is_nan_and_the_catalog_bears_it(tmp_path: Path) -> None
     assert levels[["loss", "validation_accuracy", "n_weights", "n_kept"]].isna().all().all()
     assert classes["loss"].isna().all() and classes["n"].sum() == len(levels) * N
     assert levels["protocol"].unique().tolist() == ["imported"]
-    record = study.record(study.runs()[0])
+    record = study.run_record(study.runs()[0])
     assert record.provenance["imported"] == "file.csv"
 
 
@@ -221,7 +222,7 @@ def test_an_export_imports_again_to_the_same_tables(ending: str, scores: bool, t
         again.class_facts("made-writers"), first.class_facts("made-writers"), check_dtype=False
     )
     for key in first.runs():
-        assert again.record(key).spec == first.record(key).spec
+        assert again.run_record(key).spec == first.run_record(key).spec
         pd.testing.assert_frame_equal(again.predictions(key), first.predictions(key), check_dtype=False)
         for name in TABLES:
             mine, theirs = again.run_table(key, name), first.run_table(key, name)

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from engine.errors import PruneScopeError
 from engine.exchange.limits import Limits
 from engine.exchange.sandbox import Source, import_file
-from engine.run_spec import PruneScopeError
 from engine.store.study import Study
 from tests.support.uploads import bring, long_table, study_content, wide_table
 

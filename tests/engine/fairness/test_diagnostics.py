@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from engine.datasets.dataset import Dataset, ImageSet
 from engine.datasets.groups import Grouping, grouping
+from engine.errors import PruneScopeError
 from engine.fairness.curvature import gradient_and_logits, hessian_product, lanczos_start, largest_eigenvalue, trainable
 from engine.fairness.diagnostics import (
     NO_MEMBER,
@@ -30,12 +31,14 @@ from engine.networks.architectures import LeNet
 from engine.networks.network_table import NETWORKS
 from engine.pruning.masks import full_masks
 from engine.pruning.schedules import PlannedLevel
-from engine.run_spec import PruneScopeError, RunSpec
+from engine.run_spec import RunSpec
 from engine.runs.level import level_result
 from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.checks import validate_spec
-from engine.training.loop import Split, TrainingJob, make_split, pick_device, train_network
+from engine.training.device import pick_device
+from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
+from engine.training.split import Split, make_split
 
 SPEC = RunSpec("digits", "lenet", "global_unstructured", epochs=1, learning_rate=0.2, batch_size=64)
 pick_device("cpu")  # one thread: several wait for each other longer than these small networks take

@@ -19,16 +19,11 @@ from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, dual_step
 from engine.store.study import Study
-from engine.training.loop import (
-    Split,
-    TrainingJob,
-    evaluate_network,
-    grouped_batches,
-    make_split,
-    pick_device,
-    train_network,
-)
+from engine.training.device import pick_device
+from engine.training.evaluation import evaluate_network
+from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
+from engine.training.split import Split, grouped_batches, make_split
 
 pick_device("cpu")  # one thread: several wait for each other longer than these small networks take
 ROOT = Path("unused")
@@ -199,7 +194,7 @@ def test_arms_mitigate_the_levels_that_they_say(arms: tuple[Study, dict[str, str
     study, keys = arms
     levels = {}
     for arm, key in keys.items():
-        there = "multipliers.parquet" in study.record(key).files
+        there = "multipliers.parquet" in study.run_record(key).files
         levels[arm] = set(study.run_table(key, "multipliers")["level"]) if there else set()
     assert levels == {"none": set(), "before": {0}, "after": {1, 2}, "both": {0, 1, 2}}
     assert len(list((study.path / "dense").glob("*.safetensors"))) == 2

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS, NetworkRow, input_size
 from engine.pruning.masks import prunable
-from engine.run_spec import PruneScopeError
 
 LIGHT = [row for row in NETWORKS.values() if row.key not in {"vgg11", "vgg19", "alexnet", "resnet50", "resnet110"}]
 

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import torch
 
+from engine.errors import PruneScopeError
 from engine.pruning.masks import EmptyLayer
 from engine.pruning.schedules import planned_levels
-from engine.run_spec import Progress, PruneScopeError, RunSpec
+from engine.run_spec import Progress, RunSpec
 from engine.runs import run as experiment
 from engine.runs.checkpoints import load_states
 from engine.runs.run import run_experiment
@@ -56,7 +57,7 @@ def test_other_seed_gives_other_predictions(tmp_path: Path) -> None:
 def test_recorded_seconds_are_of_computing_and_pauses_are_out(tmp_path: Path) -> None:
     begun = time.process_time()
     run_experiment(TINY, Study(tmp_path), ROOT, "cpu", lambda progress: time.sleep(0.5))
-    record = Study(tmp_path).record(validate_spec(TINY).key)
+    record = Study(tmp_path).run_record(validate_spec(TINY).key)
     assert 0 < record.provenance["seconds"] <= time.process_time() - begun + 0.1
 
 
@@ -200,7 +201,7 @@ def test_a_level_that_would_empty_a_layer_ends_the_run_and_is_said(
     assert "Level 3 would empty layer conv1" in finished.stopped
     study = Study(tmp_path)
     assert study.levels()["level"].tolist() == [0, 1, 2]
-    assert study.record(finished.key).provenance["stopped"] == finished.stopped
+    assert study.run_record(finished.key).provenance["stopped"] == finished.stopped
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_training(tmp_path: Path) -> None:

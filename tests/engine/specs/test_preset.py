@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.specs.checks import validate_spec
 from engine.specs.preset import load_preset, preset_names, read_preset
 

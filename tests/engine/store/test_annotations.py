@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store.annotations import MARKS, marks_stamp, read_marks, write_mark
 from engine.store.study import Study
 

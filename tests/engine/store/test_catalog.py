@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store import catalog
 from engine.store.study import Study
 from tests.support.run_folders import N_CLASSES, SPEC, made_study, made_tables, write_made_run
@@ -26,13 +26,13 @@ def assert_same(one: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame]) ->
 
 def read_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Keys of the runs whose records are read from now on."""
-    keys, record = [], Study.record
+    keys, record = [], Study.run_record
 
     def noted(self: Study, key: str) -> object:
         keys.append(key)
         return record(self, key)
 
-    monkeypatch.setattr(Study, "record", noted)
+    monkeypatch.setattr(Study, "run_record", noted)
     return keys
 
 

@@ -28,7 +28,10 @@ def leave_claim(folder: Path, owner: ProcessIdentity, number: int = 1, age: floa
 
 def dead_process() -> ProcessIdentity:
     """A process of this machine that is gone."""
-    code = "from engine.owners import this_owner; owner = this_owner(); print(owner.host, owner.process, owner.began)"
+    code = (
+        "from engine.store.process_identity import this_process; own = this_process();"
+        "print(own.host, own.process, own.began)"
+    )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     host, process, began = said.split()
     return ProcessIdentity(host, int(process), began)

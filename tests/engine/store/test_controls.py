@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.run_spec import CONTROL, PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import CONTROL, RunSpec
 from engine.runs.run import run_experiment
 from engine.specs.checks import validate_spec
 from engine.store import catalog

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store import files
 from engine.store.files import (
     PLACEHOLDER,
@@ -37,7 +37,7 @@ PLACING = {"replace", "rename", "link", "symlink", "mkstemp", "NamedTemporaryFil
 
 def dead_owner_name(path: Path) -> Path:
     """A temporary beside the path, of a process that is gone."""
-    code = f"from pathlib import Path; from engine.files import *; print(temporary_beside(Path({str(path)!r})))"
+    code = f"from pathlib import Path; from engine.store.files import *; print(temporary_beside(Path({str(path)!r})))"
     return Path(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip())
 
 

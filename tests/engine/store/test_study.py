@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store.parquet import from_parquet, seal_of, to_parquet
 from engine.store.study import Study, examples_name
 from tests.support.run_folders import LABELS, N_CLASSES, PROVENANCE, SPEC, made_study, made_tables
@@ -17,7 +17,7 @@ from tests.support.run_folders import LABELS, N_CLASSES, PROVENANCE, SPEC, made_
 def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
     study, tables = made_study(tmp_path, 1), made_tables(SPEC)
     assert study.runs() == [SPEC.key] and study.has_run(SPEC.key)
-    record = study.record(SPEC.key)
+    record = study.run_record(SPEC.key)
     assert record.spec == SPEC and record.provenance == PROVENANCE
     pd.testing.assert_frame_equal(study.run_table(SPEC.key, "levels"), tables.levels)
     pd.testing.assert_frame_equal(study.run_table(SPEC.key, "classes"), tables.classes)
@@ -29,9 +29,9 @@ def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_the_first_result_stays(tmp_path: Path) -> None:
     study = made_study(tmp_path, 1)
-    before = study.record(SPEC.key)
+    before = study.run_record(SPEC.key)
     assert not study.write_run(SPEC, made_tables(replace(SPEC, seed=9)), PROVENANCE)
-    assert study.record(SPEC.key) == before
+    assert study.run_record(SPEC.key) == before
     assert list((tmp_path / "work").iterdir()) == []
 
 
@@ -62,14 +62,14 @@ def test_a_spec_that_was_changed_is_refused(tmp_path: Path, change: object, mess
     change(values)
     file.write_text(json.dumps(values, indent=1))
     with pytest.raises(PruneScopeError, match=message):
-        study.record(SPEC.key)
+        study.run_record(SPEC.key)
 
 
 def test_a_run_in_anothers_folder_is_refused(tmp_path: Path) -> None:
     study = made_study(tmp_path, 1)
     (tmp_path / "runs" / SPEC.key).rename(tmp_path / "runs" / "0123456789ab")
     with pytest.raises(PruneScopeError, match=f"the settings of run {SPEC.key}"):
-        study.record("0123456789ab")
+        study.run_record("0123456789ab")
 
 
 def test_files_of_the_first_engines_without_seals_are_read(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_files_of_the_first_engines_without_seals_are_read(tmp_path: Path) -> No
     file.write_text(json.dumps(values, indent=1))
     for path in (tmp_path / "examples").iterdir():
         path.write_bytes(to_parquet(from_parquet(path.read_bytes(), "it"), "examples"))
-    assert study.record(SPEC.key).spec == SPEC
+    assert study.run_record(SPEC.key).spec == SPEC
     assert len(study.levels()) == 3
     before = study.examples("digits-official")
     assert len(study.seal_examples()) == 2 and study.seal_examples() == []

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from engine.commands import main
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store import catalog
 from engine.store.files import PLACEHOLDER, embed_checksum, file_digest, write_file
 from engine.store.parquet import from_parquet, to_parquet

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.run_spec import PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import RunSpec
 from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
 from engine.store.study import Study

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from engine.commands import main
-from engine.run_spec import PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import RunSpec
 from engine.runs.run import run_experiment
 from engine.specs.checks import validate_spec
 from engine.store.run_tables import RunTables
@@ -42,7 +43,7 @@ def test_what_differs_is_counted_and_said(tmp_path: Path, capsys: pytest.Capture
     run_experiment(replace(TINY, seed=1), honest, ROOT, "cpu")
     (tmp_path / "kept").mkdir()
     (honest.path / "examples").rename(kept.path / "examples")
-    other = honest.record(replace(TINY, seed=1).key)
+    other = honest.run_record(replace(TINY, seed=1).key)
     tables = _tables(honest, other.spec.key)
     kept.write_run(TINY, tables, other.provenance | {"torch": "1.0", "processor": ""})
 
@@ -65,7 +66,7 @@ def test_a_level_that_only_one_has_is_not_equal(tmp_path: Path) -> None:
     run_experiment(TINY, aside, ROOT, "cpu")
     short = _tables(aside, TINY.key, n_levels=2)
     (aside.path / "runs" / TINY.key).rename(aside.path / "gone")
-    aside.write_run(TINY, short, study.record(TINY.key).provenance)
+    aside.write_run(TINY, short, study.run_record(TINY.key).provenance)
     found = compare_runs(study, TINY.key, aside, TINY)
     assert found.n_missing == 2 and len(found.levels) == 2 and not found.is_equal
     assert all(level.n_equal == level.n_examples for level in found.levels)
@@ -109,7 +110,7 @@ def test_a_shipped_run_comes_out_again(real_root: Path, tmp_path: Path) -> None:
     assert found.is_equal or found.made_otherwise
     now = aside.prediction_matrix(spec.key)[1]
     for seed in (1, 2, 3, 4, 5):
-        other = demo.prediction_matrix(replace(demo.record(run).spec, seed=seed).key)[1][:2]
+        other = demo.prediction_matrix(replace(demo.run_record(run).spec, seed=seed).key)[1][:2]
         assert (same > (now == other).mean(1) + 0.01).all()
     assert (same > 0.99).all() and all(level.accuracy_again > 0.9 for level in found.levels)
 

@@ -13,7 +13,8 @@ import pytest
 
 from engine.commands import main
 from engine.commands.progress import sweep_display
-from engine.run_spec import Progress, PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import Progress, RunSpec
 from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
 from engine.store import claims

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine.run_spec import PruneScopeError, RunSpec
+from engine.errors import PruneScopeError
+from engine.run_spec import RunSpec
 from engine.runs.run import run_experiment
 from engine.specs.checks import validate_spec
 from engine.store.study import Study
@@ -30,7 +31,7 @@ if platform.machine() != "x86_64":
 
 def test_predictions_are_those_of_other_processors(tmp_path: Path) -> None:
     run_experiment(SPEC, Study(tmp_path), Path("unused"), "cpu")
-    record = Study(tmp_path).record(SPEC.key)
+    record = Study(tmp_path).run_record(SPEC.key)
     assert record.provenance["processor"] == "x86_64 portable"
     assert record.files["predictions.parquet"] == PREDICTIONS
 
@@ -38,7 +39,7 @@ def test_predictions_are_those_of_other_processors(tmp_path: Path) -> None:
 def test_a_process_of_its_own_is_portable_by_itself() -> None:
     """As the command line is: nobody has told the libraries before."""
     code = (
-        "from engine.training import pick_device; from engine.arithmetic import processor; import torch;"
+        "from engine.training.device import pick_device, processor; import torch;"
         "pick_device('cpu'); torch.ones(8, 8) @ torch.ones(8, 8); print(processor('cpu'))"
     )
     clean = {name: value for name, value in os.environ.items() if name not in (*LIBRARIES, SETTING)}

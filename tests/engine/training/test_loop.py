@@ -8,21 +8,16 @@ import pytest
 import torch
 from torch.nn import functional
 
+from engine.errors import PruneScopeError
 from engine.networks.architectures import LeNet
 from engine.pruning.masks import Cut, apply_masks, cut_masks, full_masks, prunable
 from engine.pruning.techniques import TECHNIQUES
-from engine.run_spec import PruneScopeError, RunSpec
-from engine.training.loop import (
-    Split,
-    TrainingJob,
-    batches,
-    evaluate_network,
-    make_split,
-    mean_gradients,
-    pick_device,
-    train_network,
-)
+from engine.run_spec import RunSpec
+from engine.training.device import pick_device
+from engine.training.evaluation import evaluate_network, mean_gradients
+from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
+from engine.training.split import Split, batches, make_split
 
 SPEC = RunSpec("mnist", "lenet", "global_unstructured", batch_size=16)
 

@@ -10,17 +10,19 @@ from safetensors.torch import load, save
 from torch import nn
 from torch.nn import functional
 
+from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS
 from engine.pruning.techniques import TECHNIQUES
-from engine.run_spec import CONTROL, ONLY_QUANTIZED, PruneScopeError, RunSpec
+from engine.run_spec import CONTROL, ONLY_QUANTIZED, RunSpec
 from engine.runs.checkpoints import load_states
 from engine.runs.run import run_experiment
 from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
 from engine.store.study import Study
 from engine.store.verify import verify_study
-from engine.training.loop import evaluate_network, make_split
+from engine.training.evaluation import evaluate_network
 from engine.training.quantization import N_CALIBRATION, WAYS, quantize_network, sizes
+from engine.training.split import make_split
 
 TINY = RunSpec("digits", "lenet", "int8_static", "finetune", levels=2, epochs=3)
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy import stats
-from study_tables import study_tables
 
 from engine.analysis.columns import MODEL
 from engine.analysis.curves.class_curves import (
@@ -15,6 +14,7 @@ from engine.analysis.curves.class_curves import (
     unfairness_curves,
 )
 from engine.analysis.unfairness import unfairness_table
+from tests.support.study_tables import study_tables
 
 
 def test_class_curves_equal_a_plain_loop() -> None:

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from study_tables import IDENTITY, study_tables
 
 from engine.analysis.columns import MODEL
 from engine.analysis.curves.controls import Controls
 from engine.analysis.curves.red_flags import NO_DENSE, NO_FLAG, NONE_WITHIN, headline, red_flags
+from tests.support.study_tables import IDENTITY, study_tables
 
 
 def planted(n_seeds: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

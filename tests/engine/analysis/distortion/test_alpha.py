@@ -7,7 +7,6 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from study_tables import IDENTITY, study_tables
 
 from engine.analysis.distortion.alpha import (
     BASES,
@@ -23,6 +22,7 @@ from engine.analysis.distortion.alpha import (
     spread_ratio,
 )
 from engine.analysis.distortion.balances import balances, gap_chance, pooled_slopes
+from tests.support.study_tables import IDENTITY, study_tables
 
 
 def counted(*levels: list[int], n: list[int]) -> pd.DataFrame:

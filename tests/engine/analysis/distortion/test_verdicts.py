@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from study_tables import study_tables
 
 from engine.analysis.distortion.alpha import NO_DENSE, alphas
 from engine.analysis.distortion.verdicts import FEW_SEEDS, at_ratios, cells, helpful_ranges, verdict
+from tests.support.study_tables import study_tables
 
 LTH = """1.25 0.854 1.010, 1.56 0.859 0.986, 1.95 0.859 0.970, 2.44 0.859 0.974, 3.05 0.859 0.970, 3.81 0.859 0.932,
 4.77 0.858 0.957, 5.96 0.856 0.973, 7.45 0.853 0.982, 9.31 0.850 0.980, 11.64 0.846 0.997, 14.55 0.841 1.029,

@@ -23,7 +23,7 @@ from engine.analysis.examples.exemplars import (
 )
 from engine.analysis.examples.representation import attribute_bins, representation
 from engine.analysis.intervals import wilson_interval
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 
 Pair = tuple[np.ndarray, np.ndarray, int]
 

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from study_tables import points_table, study_tables
 
 from engine.analysis.frontier.choice import BELOW_THRESHOLD, NO_POINTS, NOT_ESTIMATED, choices_by_measure, choose, value
 from engine.analysis.frontier.points import operating_points
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_table
+from tests.support.study_tables import points_table, study_tables
 
 COARSE = st.integers(0, 6).map(lambda k: k / 6)
 ROWS = st.lists(st.tuples(COARSE, st.one_of(COARSE, st.just(float("nan"))), COARSE), min_size=1, max_size=15)

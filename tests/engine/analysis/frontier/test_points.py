@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from study_tables import study_tables
 
 from engine.analysis.columns import MODEL
 from engine.analysis.frontier.points import operating_points, pareto_front, seed_points
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_table
+from tests.support.study_tables import study_tables
 
 COARSE = st.integers(0, 5).map(lambda k: k / 5)
 NUMBERS = st.one_of(COARSE, COARSE, st.floats(-10, 10), st.just(float("nan")), st.sampled_from([np.inf, -np.inf]))

@@ -3,10 +3,10 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from study_tables import points_table
 
 from engine.analysis.frontier.choice import choose
 from engine.analysis.frontier.rejected import BELOW, DOMINATED, EQUAL, LOWER, UNKNOWN, rivals
+from tests.support.study_tables import points_table
 
 COARSE = st.integers(0, 5).map(lambda k: k / 5)
 ROWS = st.lists(st.tuples(COARSE, st.one_of(COARSE, st.just(float("nan"))), COARSE), min_size=1, max_size=12)

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from study_tables import study_tables
 
 from engine.analysis.frontier.choice import Choice, choose
 from engine.analysis.frontier.points import operating_points, seed_points
 from engine.analysis.frontier.stability import ONE_SEED, agreement, seed_draws, seed_means
 from engine.analysis.unfairness import unfairness_table
+from tests.support.study_tables import study_tables
 
 
 def loop(points: pd.DataFrame, seeds: pd.DataFrame, choice: Choice, draws: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from study_tables import points_table
 
 from engine.analysis.frontier.choice import choose
 from engine.analysis.frontier.weight_ranges import change_over_weights
+from tests.support.study_tables import points_table
 
 PAIRS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=12)
 

@@ -25,7 +25,7 @@ from engine.analysis.regression.population import NO_DENSE, NO_EXAMPLE, Populati
 from engine.analysis.regression.residuals import residual_bins
 from engine.analysis.regression.terms import NOWHERE, PAPER, PLAIN, TERMS, checked_terms, formula
 from engine.commands import main
-from engine.run_spec import PruneScopeError
+from engine.errors import PruneScopeError
 from engine.store.study import Study, examples_name
 from tests.support.population_rows import PUBLISHED, Size, made_population
 from tests.support.studies import make_study
@@ -123,7 +123,7 @@ def test_the_shipped_study_equals_statsmodels(tmp_path: Path) -> None:
     for name in ("runs", "examples"):
         (tmp_path / name).symlink_to(DEMO / name)  # so that its catalog is written here
     study = Study(tmp_path)
-    made = population(study.classes(), lambda run: study.class_facts(examples_name(study.record(run).spec)))
+    made = population(study.classes(), lambda run: study.class_facts(examples_name(study.run_record(run).spec)))
     n_by_formula = 0
     for keys in (PAPER, PLAIN):
         model = fitted_model(made, keys)
@@ -448,7 +448,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def gathered(study: Study, **how: bool) -> Population:
-    return population(study.classes(), lambda run: study.class_facts(examples_name(study.record(run).spec)), **how)
+    return population(study.classes(), lambda run: study.class_facts(examples_name(study.run_record(run).spec)), **how)
 
 
 def test_population_has_each_runs_own_start_and_its_classes_facts(study: Study) -> None:
@@ -467,7 +467,7 @@ def test_population_has_each_runs_own_start_and_its_classes_facts(study: Study) 
 
 def test_population_is_ordered_whatever_the_order_of_the_table(study: Study) -> None:
     mixed = study.classes().sample(frac=1, random_state=0)
-    facts = lambda run: study.class_facts(examples_name(study.record(run).spec))  # noqa: E731
+    facts = lambda run: study.class_facts(examples_name(study.run_record(run).spec))  # noqa: E731
     pd.testing.assert_frame_equal(population(mixed, facts).table, gathered(study).table)
     keys = ["dataset", "network", "treatment", "technique", "seed", "level", "class"]
     assert (
@@ -491,7 +491,7 @@ def test_population_lists_what_it_leaves_out(study: Study) -> None:
     assert [(out.reason, out.n_rows) for out in made.left_out] == [(NO_EXAMPLE, n_untested)]
     classes = study.classes()
     headless = classes[~((classes["run"] == classes["run"].iloc[0]) & (classes["level"] == 0))]
-    facts = lambda run: study.class_facts(examples_name(study.record(run).spec))  # noqa: E731
+    facts = lambda run: study.class_facts(examples_name(study.run_record(run).spec))  # noqa: E731
     assert NO_DENSE in {out.reason for out in population(headless, facts).left_out}
 
 

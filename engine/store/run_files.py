@@ -1,0 +1,139 @@
+"""The finished runs of a study: one folder each, written aside and renamed into place, checked whenever it is read."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from engine.errors import PruneScopeError
+from engine.run_spec import SCHEMA, RunSpec, settings, spec_from_settings
+from engine.store.files import (
+    PLACEHOLDER,
+    checksum_ok,
+    embed_checksum,
+    file_digest,
+    publish,
+    remove_folder,
+    temporary_beside,
+    write_file,
+)
+from engine.store.parquet import from_parquet, to_parquet
+from engine.store.run_tables import RunTables
+
+SPEC = "spec.json"
+_FACTS = {"schema", "key", "settings", "provenance", "files"}
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What spec.json says of a finished run: its spec, how it was made, and the digest of every file of it."""
+
+    spec: RunSpec
+    provenance: dict[str, Any]
+    files: dict[str, str]
+
+
+class RunFiles:
+    """The folder `runs` of a study."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def runs(self) -> list[str]:
+        """Keys of the finished runs, sorted."""
+        folder = self.path / "runs"
+        return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir()) if folder.is_dir() else []
+
+    def has_run(self, key: str) -> bool:
+        """Whether the run is finished."""
+        return (self.path / "runs" / key / SPEC).exists()
+
+    def run_record(self, key: str) -> RunRecord:
+        """What the run's spec.json says, refused where it is not what was written."""
+        name = f"runs/{key}/{SPEC}"
+        content = self.read_bytes(name)
+        try:
+            values = json.loads(content)
+            if values["schema"] != SCHEMA:
+                raise PruneScopeError(f"{name} has schema version {values['schema']}; this engine reads {SCHEMA}.")
+            seal = values.pop("sha256", None)  # the first engines wrote none
+            if set(values) != _FACTS or (seal is not None and not checksum_ok(content, seal.encode())):
+                raise PruneScopeError(f"{name} is damaged: its checksum differs from its content.")
+            spec = spec_from_settings(values["settings"])
+            if not spec.key == values["key"] == key:
+                raise PruneScopeError(f"{name} is damaged: it holds the settings of run {spec.key}.")
+            return RunRecord(spec, dict(values["provenance"]), dict(values["files"]))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise PruneScopeError(f"{name} is damaged: {error!r}.") from error
+
+    def run_file(self, key: str, name: str, record: RunRecord | None = None) -> bytes:
+        """Content of one file of a run, refused where it is not what was written."""
+        record = record or self.run_record(key)
+        content = self.read_bytes(f"runs/{key}/{name}")
+        if file_digest(content) != record.files.get(name):
+            raise PruneScopeError(f"runs/{key}/{name} is damaged: its checksum differs from the one in {SPEC}.")
+        return content
+
+    def run_table(self, key: str, name: str, record: RunRecord | None = None) -> pd.DataFrame:
+        """The `levels` or `classes` of one run."""
+        return self.run_rows(key, name, record).to_pandas()
+
+    def run_rows(self, key: str, name: str, record: RunRecord | None = None) -> pa.Table:
+        """The `levels`, `classes` or packed `predictions` of one run as they are kept."""
+        file = f"{name}.parquet"
+        return from_parquet(self.run_file(key, file, record), f"runs/{key}/{file}")
+
+    def runs_with(self, runs: Iterable[str], name: str) -> list[str]:
+        """Those of the runs that have a table of this name, which only some have."""
+        return [run for run in runs if (self.path / "runs" / run / f"{name}.parquet").exists()]
+
+    def run_tables(self, models: pd.DataFrame, name: str) -> pd.DataFrame:
+        """The tables of this name of all runs of `models` that have one, with the model's row beside; may be empty."""
+        models = models.astype({"run": str})
+        parts = [self.run_table(run, name).assign(run=run) for run in self.runs_with(models["run"].unique(), name)]
+        return models.merge(pd.concat(parts, ignore_index=True), on=["run", "level"]) if parts else pd.DataFrame()
+
+    def write_run(
+        self, spec: RunSpec, tables: RunTables, provenance: Mapping[str, Any], extra: Mapping[str, bytes] | None = None
+    ) -> bool:
+        """Whether this became the run's result; a result that is there already stays.
+
+        The whole folder is written aside, spec.json last, and renamed into place.
+        """
+        key = spec.key
+        aside = temporary_beside(self.path / "work" / key)
+        contents: dict[str, bytes] = {
+            "levels.parquet": to_parquet(tables.levels, "levels"),
+            "classes.parquet": to_parquet(tables.classes, "classes"),
+            "predictions.parquet": to_parquet(tables.predictions, "predictions"),
+            **(extra or {}),
+        }
+        try:
+            files = {name: write_file(aside / name, content) for name, content in contents.items()}
+            values = {
+                "schema": SCHEMA,
+                "key": key,
+                "settings": settings(spec),
+                "provenance": dict(provenance),
+                "files": files,
+                "sha256": PLACEHOLDER.decode(),
+            }
+            write_file(aside / SPEC, embed_checksum(json.dumps(values, indent=1).encode()))
+            return publish(aside, self.path / "runs" / key)
+        except BaseException:
+            remove_folder(aside)
+            raise
+
+    def read_bytes(self, name: str) -> bytes:
+        """Content of a file of the study by its path in it, or a refusal that says what is wrong."""
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError as error:
+            raise PruneScopeError(f"{name} is missing in {self.path}.") from error
+        except OSError as error:
+            raise PruneScopeError(f"{name} cannot be read in {self.path}: {error.strerror}.") from error

@@ -1,0 +1,47 @@
+"""What a network says of every example, and the gradient of its mean loss."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from engine.pruning.masks import prunable
+from engine.training.split import Split
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a network says of every example: the class, the true class's probability, its margin and its loss."""
+
+    prediction: np.ndarray
+    probability: np.ndarray
+    margin: np.ndarray
+    loss: np.ndarray
+
+
+def evaluate_network(network: nn.Module, split: Split, batch_size: int = 1000) -> Evaluation:
+    """What the network says of every example of the split, in its order."""
+    network.eval()
+    parts: list[list[Tensor]] = []
+    with torch.no_grad():
+        for images, labels in zip(split.images.split(batch_size), split.labels.split(batch_size), strict=True):
+            logs = functional.log_softmax(network(split.inputs(images)), dim=1)
+            true = logs.gather(1, labels[:, None]).squeeze(1)
+            best = logs.topk(2, dim=1)
+            top = best.values.exp()
+            parts.append([best.indices[:, 0], true.exp(), top[:, 0] - top[:, 1], -true])
+    prediction, probability, margin, loss = (torch.cat(column).cpu().numpy() for column in zip(*parts, strict=True))
+    return Evaluation(prediction, probability, margin, loss.astype(np.float64))
+
+
+def mean_gradients(network: nn.Module, split: Split, batch_size: int = 1000) -> dict[str, Tensor]:
+    """Gradient of the mean loss over the whole split, for every prunable weight; no weight decay in it."""
+    network.eval()
+    weights = prunable(network)
+    sums = [torch.zeros_like(weight) for weight in weights.values()]
+    for images, labels in zip(split.images.split(batch_size), split.labels.split(batch_size), strict=True):
+        loss = functional.cross_entropy(network(split.inputs(images)), labels, reduction="sum")
+        torch._foreach_add_(sums, list(torch.autograd.grad(loss, list(weights.values()))))
+    return {name: total / len(split) for name, total in zip(weights, sums, strict=True)}
