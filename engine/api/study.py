@@ -1,0 +1,123 @@
+"""A study as people use it from Python: run, sweep, record, ask, open in the browser."""
+
+import multiprocessing
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from engine.api.answers import read_examples, read_model
+from engine.api.fair_between import CLASS, study_points
+from engine.api.record import record_model
+from engine.datasets.location import data_root
+from engine.errors import PruneScopeError
+from engine.import_path import trusting
+from engine.plain_names import check_name
+from engine.run_spec import Progress, RunSpec, Watcher
+from engine.specs.checks import validate_spec
+from engine.specs.preset import Preset
+from engine.store.study import Study as RecordedStudy
+
+if TYPE_CHECKING:
+    from engine.sweeps.worker import Result
+
+
+def _silent(progress: Progress) -> None:
+    """Listen to a run, and say nothing."""
+
+
+class Study(RecordedStudy):
+    """A folder of finished runs. What is computed or recorded lies there at once, and the pages show it.
+
+    `data` is the folder of the data sets; without it $PRUNESCOPE_DATA, or a cache folder of the user's.
+    """
+
+    def __init__(self, path: str | Path, data: str | Path | None = None) -> None:
+        super().__init__(Path(path).expanduser())
+        self.data = data_root(str(data) if data else None)
+
+    # -- computing ----------------------------------------------------------------------------------------------
+
+    def run(self, spec: RunSpec, device: str = "auto", watch: Watcher = _silent) -> str:
+        """Key of the run, computed unless it is there already; `watch` hears of every epoch."""
+        from engine.runs.run import run_experiment
+
+        with trusting():
+            return run_experiment(spec, self, self.data, device, watch).key
+
+    def sweep(
+        self, specs: Iterable[RunSpec], workers: int = 1, device: str = "auto", watch: Watcher = _silent
+    ) -> list["Result"]:
+        """How each run that was missing went, computed by so many processes.
+
+        More than one worker starts the calling script again in each, so that the call belongs under
+        `if __name__ == "__main__":`.
+        """
+        from engine.sweeps.sweep import run_sweep
+        from engine.sweeps.worker import RunContext
+
+        if multiprocessing.parent_process() is not None:
+            raise PruneScopeError(
+                "A sweep was started while one of its own processes was starting; put the call under "
+                'if __name__ == "__main__":, so that these do not start it again.'
+            )
+        with trusting():
+            checked = tuple(validate_spec(spec) for spec in specs)
+            preset = Preset("python", self.path.name, "", checked)
+            context = RunContext(self.path, self.data, device, trust=True)
+            return run_sweep(
+                preset, context, workers, lambda event: watch(event) if isinstance(event, Progress) else None
+            )
+
+    # -- recording ----------------------------------------------------------------------------------------------
+
+    def record(
+        self,
+        predictions: ArrayLike,
+        labels: ArrayLike,
+        *,
+        sparsity: float,
+        technique: str = "dense",
+        seed: int = 0,
+        groups: Mapping[str, ArrayLike] | None = None,
+        probability: ArrayLike | None = None,
+        dataset: str = "own",
+        network: str = "model",
+        treatment: str = "unstated",
+        mitigation: str = "none",
+        classes: Sequence[object] | None = None,
+    ) -> str:
+        """Key of the run that now holds this model's answers; any toolkit may have made them.
+
+        `sparsity` is the share of weights that are cut; the unpruned network has 0 and the technique "dense", and then
+        serves every technique of its network and seed. `groups` says of each example to whom it belongs; floats are
+        kept as attributes. `probability` is that of the true class. `classes` names all classes where some have no
+        example.
+        """
+        names = {"technique": technique, "network": network, "treatment": treatment, "mitigation": mitigation}
+        for role, name in names.items():
+            check_name(role, name)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise PruneScopeError(f"seed is {seed!r}; it should be a whole number, 0 or more.")
+        tested = read_examples(dataset, labels, groups or {}, classes)
+        model = read_model(tested, sparsity, predictions, probability)
+        origin: dict[str, Any] = names | {"schedule": "imported", "epochs": 0}
+        spec = RunSpec(dataset=dataset, seed=seed, **origin)
+        return record_model(self, spec, tested, model)
+
+    # -- asking -------------------------------------------------------------------------------------------------
+
+    def points(self, fair_between: str | Sequence[str] = CLASS) -> pd.DataFrame:
+        """The operating points: means over seeds of sparsity, accuracy and each measure of unfairness.
+
+        `fair_between` is "class", a group column such as "writer", or several columns, which are crossed.
+        """
+        return study_points(self, fair_between)
+
+    def serve(self, port: int = 8501, open_browser: bool = True) -> None:
+        """Open the study in the dashboard, until interrupted."""
+        from engine.commands.serve_pages import serve
+
+        serve(self.path, port=port, open_browser=open_browser)
