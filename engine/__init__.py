@@ -1,3 +1,52 @@
-"""The engine trains, prunes and records; it never draws."""
+"""The engine trains, prunes and records; it never draws.
+
+Its public names are loaded when they are first asked for, and torch only when something trains.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from engine.analysis.frontier.choice import Choice as Choice
+    from engine.analysis.frontier.choice import choose as choose
+    from engine.analysis.frontier.points import pareto_front as pareto_front
+    from engine.api.fair_between import unfairness as unfairness
+    from engine.api.own_data import image_dataset as image_dataset
+    from engine.api.study import Study as Study
+    from engine.datasets.dataset import Dataset as Dataset
+    from engine.datasets.dataset import ImageSet as ImageSet
+    from engine.errors import PruneScopeError as PruneScopeError
+    from engine.pruning.techniques import Scored as Scored
+    from engine.run_spec import RunSpec as RunSpec
+    from engine.specs.registration import register_dataset as register_dataset
+    from engine.specs.registration import register_network as register_network
+    from engine.specs.registration import register_technique as register_technique
+
+PUBLIC = {
+    "Choice": "engine.analysis.frontier.choice",
+    "Dataset": "engine.datasets.dataset",
+    "ImageSet": "engine.datasets.dataset",
+    "PruneScopeError": "engine.errors",
+    "RunSpec": "engine.run_spec",
+    "Scored": "engine.pruning.techniques",
+    "Study": "engine.api.study",
+    "choose": "engine.analysis.frontier.choice",
+    "image_dataset": "engine.api.own_data",
+    "pareto_front": "engine.analysis.frontier.points",
+    "register_dataset": "engine.specs.registration",
+    "register_network": "engine.specs.registration",
+    "register_technique": "engine.specs.registration",
+    "unfairness": "engine.api.fair_between",
+}
+"""Where each public name stands."""
+
+
+def __getattr__(name: str) -> object:
+    """A public name, imported now."""
+    if name not in PUBLIC:
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")
+    value = getattr(import_module(PUBLIC[name]), name)
+    globals()[name] = value
+    return value

@@ -36,21 +36,10 @@ def read_examples(
 ) -> ExampleSet:
     """The examples as a user gives them, or a refusal; floats beside them are attributes, all else groups."""
     check_name("dataset", name)
-    truth = _flat("labels", labels)
-    names = list(map(str, classes)) if classes is not None else _natural(truth)
-    if len(set(names)) < len(names):
-        raise PruneScopeError("A class stands twice in classes; each is named once.")
-    columns = {}
-    for column, values in groups.items():
-        check_name("group", column)
-        if column in ("example", "label"):
-            raise PruneScopeError(f"A group may not be called {column!r}; that is a column of every example already.")
-        flat = _flat(f"groups[{column!r}]", values, may_miss=True)
-        if len(flat) != len(truth):
-            raise PruneScopeError(f"groups[{column!r}] has {len(flat):,} values beside {len(truth):,} labels.")
-        columns[column] = _column(flat)
+    truth = flat_values("labels", labels)
+    names, columns = class_names(truth, classes), example_columns(groups, len(truth))
     return ExampleSet(
-        name, tuple(names), _numbers("labels", truth, names), pd.DataFrame(columns, index=range(len(truth)))
+        name, tuple(names), class_numbers("labels", truth, names), pd.DataFrame(columns, index=range(len(truth)))
     )
 
 
@@ -58,7 +47,7 @@ def read_model(tested: ExampleSet, sparsity: float, predictions: ArrayLike, prob
     """A model's answers as a user gives them, or a refusal."""
     if isinstance(sparsity, bool) or not isinstance(sparsity, int | float | np.number) or not 0 <= sparsity <= 1:
         raise PruneScopeError(f"sparsity is {sparsity!r}; it is the share of weights that are cut, 0 (dense) to 1.")
-    answers = _flat("predictions", predictions)
+    answers = flat_values("predictions", predictions)
     if len(answers) != len(tested.labels):
         raise PruneScopeError(f"There are {len(answers):,} predictions beside {len(tested.labels):,} labels.")
     chances = None
@@ -72,10 +61,11 @@ def read_model(tested: ExampleSet, sparsity: float, predictions: ArrayLike, prob
         if not ((chances >= 0) & (chances <= 1)).all():
             row = int(np.argmin((chances >= 0) & (chances <= 1)))
             raise PruneScopeError(f"probability of example {row} is {chances[row]:g}; allowed is 0 to 1.")
-    return Recorded(float(sparsity), _numbers("predictions", answers, list(tested.classes)), chances)
+    return Recorded(float(sparsity), class_numbers("predictions", answers, list(tested.classes)), chances)
 
 
-def _flat(name: str, values: ArrayLike, may_miss: bool = False) -> np.ndarray:
+def flat_values(name: str, values: ArrayLike, may_miss: bool = False) -> np.ndarray:
+    """The values as one row, refused where they are more or one is missing."""
     array = np.asarray(values)
     if array.ndim != 1 or not len(array):
         raise PruneScopeError(f"{name} has the shape {array.shape}; it should be one value for each example.")
@@ -85,16 +75,33 @@ def _flat(name: str, values: ArrayLike, may_miss: bool = False) -> np.ndarray:
     return array
 
 
-def _natural(values: np.ndarray) -> list[str]:
-    """The classes that occur: numbers by size, texts by the alphabet."""
-    return [_text(value) for value in np.unique(values)]
+def class_names(labels: np.ndarray, classes: Sequence[object] | None) -> list[str]:
+    """The classes as they were listed, or those that occur: numbers by size, texts by the alphabet."""
+    names = [_text(value) for value in (np.unique(labels) if classes is None else classes)]
+    if len(set(names)) < len(names):
+        raise PruneScopeError("A class stands twice in classes; each is named once.")
+    return names
+
+
+def example_columns(groups: Mapping[str, ArrayLike], n_examples: int) -> dict[str, pd.Series]:
+    """What is known of each example beside its label, by the column's name."""
+    columns = {}
+    for column, values in groups.items():
+        check_name("group", column)
+        if column in ("example", "label"):
+            raise PruneScopeError(f"A group may not be called {column!r}; that is a column of every example already.")
+        flat = flat_values(f"groups[{column!r}]", values, may_miss=True)
+        if len(flat) != n_examples:
+            raise PruneScopeError(f"groups[{column!r}] has {len(flat):,} values beside {n_examples:,} labels.")
+        columns[column] = _column(flat)
+    return columns
 
 
 def _text(value: object) -> str:
     return str(int(value)) if isinstance(value, float | np.floating) and float(value).is_integer() else str(value)
 
 
-def _numbers(name: str, values: np.ndarray, classes: Sequence[str]) -> NDArray[np.int64]:
+def class_numbers(name: str, values: np.ndarray, classes: Sequence[str]) -> NDArray[np.int64]:
     """The class of each value as its number; a value that is no class is refused."""
     kinds, inverse = np.unique(values, return_inverse=True)
     number = {text: place for place, text in enumerate(classes)}

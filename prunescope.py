@@ -1,0 +1,60 @@
+"""PruneScope from Python: `import prunescope as ps`.
+
+Names are loaded when they are first asked for, and torch only when something trains. `docs/python.md` shows them all.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import engine
+from engine import __version__ as __version__
+
+if TYPE_CHECKING:
+    from pages.notebook import plots as plots
+
+    from engine import Choice as Choice
+    from engine import Dataset as Dataset
+    from engine import ImageSet as ImageSet
+    from engine import PruneScopeError as PruneScopeError
+    from engine import RunSpec as RunSpec
+    from engine import Scored as Scored
+    from engine import Study as Study
+    from engine import choose as choose
+    from engine import image_dataset as image_dataset
+    from engine import pareto_front as pareto_front
+    from engine import register_dataset as register_dataset
+    from engine import register_network as register_network
+    from engine import register_technique as register_technique
+    from engine import unfairness as unfairness
+
+__all__ = [  # noqa: F822
+    "Choice",
+    "Dataset",
+    "ImageSet",
+    "PruneScopeError",
+    "RunSpec",
+    "Scored",
+    "Study",
+    "choose",
+    "image_dataset",
+    "pareto_front",
+    "plots",
+    "register_dataset",
+    "register_network",
+    "register_technique",
+    "unfairness",
+]
+
+
+def __getattr__(name: str) -> object:
+    """A public name, imported now."""
+    if name == "plots":
+        return import_module("pages.notebook.plots")
+    if name in __all__:
+        return getattr(engine, name)
+    raise AttributeError(f"module 'prunescope' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return [*__all__, "__version__"]
