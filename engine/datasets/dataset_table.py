@@ -5,6 +5,7 @@ Reading needs no torch; only a download loads torchvision.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from engine.datasets.dataset import Dataset, ImageSet, Request
@@ -18,6 +19,7 @@ from engine.datasets.readers.idx import EMNIST_BYCLASS, FASHION_MNIST, KMNIST, M
 from engine.datasets.readers.qmnist import read_qmnist
 from engine.datasets.readers.svhn import read_svhn
 from engine.errors import PruneScopeError, unknown_name
+from engine.table import Table
 
 __all__ = [
     "DATASETS",
@@ -178,12 +180,40 @@ _ROWS = (
     ),
 )
 
-DATASETS: dict[str, DatasetRow] = {row.key: row for row in _ROWS}
+
+def own_dataset(name: str, source: object, label: str = "", help: str = "") -> DatasetRow:
+    """The row of a user's own data set: a Dataset, or a function without arguments that returns one."""
+    if isinstance(source, DatasetRow):
+        return source
+    if not isinstance(source, Dataset) and not callable(source):
+        raise PruneScopeError(
+            f"The data set {name!r} is {type(source).__name__}; it should be a Dataset, as image_dataset makes one, or "
+            "a function without arguments that returns it."
+        )
+    return DatasetRow(
+        key=name,
+        label=label or name.rpartition(":")[2],
+        help=help or "A data set of your own.",
+        read=partial(_read_own, name, source),
+        licence="your own",
+        splits=("own",),
+        targets=None,
+    )
+
+
+def _read_own(name: str, source: Dataset | Callable[[], object], root: Path, request: Request) -> Dataset:
+    dataset = source if isinstance(source, Dataset) else source()
+    if not isinstance(dataset, Dataset):
+        raise PruneScopeError(f"the function behind {name!r} returned {type(dataset).__name__}, not a Dataset.")
+    return dataset
+
+
+DATASETS: Table[DatasetRow] = Table("data set", _ROWS, own_dataset)
 
 
 def load_dataset(key: str, root: Path, request: Request = _ANYTHING_ASKED) -> Dataset:
     """The data set from the files under the root, as the request asks for it."""
-    row = _row(key)
+    row = DATASETS[key]
     request = _completed(row, request)
     try:
         return row.read(root, request)
@@ -198,7 +228,7 @@ def load_dataset(key: str, root: Path, request: Request = _ANYTHING_ASKED) -> Da
 
 def fetch_dataset(key: str, root: Path) -> None:
     """Fetch a data set into the root where that is possible, then load every split of it as a check."""
-    row = _row(key)
+    row = DATASETS[key]
     if row.fetch:
         try:
             root.mkdir(parents=True, exist_ok=True)
@@ -211,13 +241,7 @@ def fetch_dataset(key: str, root: Path) -> None:
 
 def check_request(key: str, request: Request) -> None:
     """Refuse what the data set does not offer, as far as that is known without its files."""
-    _completed(_row(key), request)
-
-
-def _row(key: str) -> DatasetRow:
-    if key not in DATASETS:
-        raise unknown_name(key, DATASETS, "data set")
-    return DATASETS[key]
+    _completed(DATASETS[key], request)
 
 
 def _completed(row: DatasetRow, request: Request) -> Request:

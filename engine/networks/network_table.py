@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.errors import PruneScopeError
+from engine.table import Table
 
 if TYPE_CHECKING:
     from torch import nn
@@ -62,9 +63,21 @@ def _for_cifar(depth: int) -> NetworkRow:
     )
 
 
-NETWORKS: dict[str, NetworkRow] = {
-    row.key: row
-    for row in (
+def own_network(name: str, build: object, label: str = "", help: str = "", size: int = 0) -> NetworkRow:
+    """The row of a user's own network: a function of channels, image side and number of classes."""
+    if isinstance(build, NetworkRow):
+        return build
+    if not callable(build):
+        raise PruneScopeError(
+            f"The network {name!r} is {type(build).__name__}; it should be a function of channels, image side and "
+            "number of classes that returns a torch.nn.Module."
+        )
+    return NetworkRow(name, label or name.rpartition(":")[2], help or "A network of your own.", build, size)
+
+
+NETWORKS: Table[NetworkRow] = Table(
+    "network",
+    (
         NetworkRow(
             "lenet",
             "LeNet",
@@ -84,8 +97,9 @@ NETWORKS: dict[str, NetworkRow] = {
             "resnet50", "ResNet-50", "Residual network of 50 layers for photographs; 24 million weights.", 32
         ),
         *(_for_cifar(depth) for depth in (20, 32, 44, 56, 110)),
-    )
-}
+    ),
+    own_network,
+)
 
 
 def input_size(row: NetworkRow, height: int, width: int, asked: int = 0) -> int:

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from engine.errors import PruneScopeError
 from engine.run_spec import CONTROL
+from engine.table import Table
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -32,6 +34,8 @@ class Scored:
 
 
 Score = Callable[[Scored], "Tensor"]
+OWN_COLOUR = "#B2182B"
+"""The colour of techniques that are not ours."""
 
 
 @dataclass(frozen=True)
@@ -235,13 +239,35 @@ def _then(row: TechniqueRow, way: TechniqueRow, colour: str) -> TechniqueRow:
     )
 
 
-TECHNIQUES: dict[str, TechniqueRow] = _PRUNING | {
-    row.key: row
-    for row in (
+def own_technique(
+    name: str,
+    score: object,
+    cuts: Literal["weights", "channels"] = "weights",
+    compares: Literal["layer", "network"] = "layer",
+    needs_gradient: bool = False,
+    label: str = "",
+    help: str = "",
+) -> TechniqueRow:
+    """The row of a user's own technique: a function from `Scored` to how much each weight or channel matters."""
+    if isinstance(score, TechniqueRow):
+        return score
+    if not callable(score):
+        raise PruneScopeError(
+            f"The technique {name!r} is {type(score).__name__}; it should be a function that scores weights."
+        )
+    title, text = label or name.rpartition(":")[2], help or "A technique of your own."
+    return TechniqueRow(name, title, text, cuts, compares, score, OWN_COLOUR, needs_gradient)
+
+
+TECHNIQUES: Table[TechniqueRow] = Table(
+    "technique",
+    (
+        *_PRUNING.values(),
         _CONTROL,
         *_QUANTIZING,
         _then(_PRUNING["global_unstructured"], _QUANTIZING[0], "#003F66"),
         _then(_PRUNING["global_unstructured"], _QUANTIZING[1], "#3D7FB0"),
         _then(_PRUNING["l1_structured"], _QUANTIZING[1], "#8F3F00"),
-    )
-}
+    ),
+    own_technique,
+)

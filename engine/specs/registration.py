@@ -3,7 +3,7 @@
 import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine.datasets.dataset import Dataset
 from engine.datasets.dataset_table import DATASETS, DatasetRow, own_dataset
@@ -78,13 +78,12 @@ def own_rows(names: Iterable[str]) -> OwnRows:
     return OwnRows(tuple(rows))
 
 
-def _register(table: dict[str, Row], row: Row) -> None:
+def _register(table: Any, row: Row) -> None:
     check_name("registered", row.key)
     if row.key in table and row.key not in _own:
         raise PruneScopeError(f"The name {row.key!r} is one of ours; choose another.")
     _own[row.key] = table[row.key] = row
 
 
-def _table_of(row: Row) -> dict[str, Row]:
-    tables: dict[type, dict[str, Row]] = {DatasetRow: DATASETS, NetworkRow: NETWORKS, TechniqueRow: TECHNIQUES}
-    return tables[type(row)]
+def _table_of(row: Row) -> Any:
+    return {DatasetRow: DATASETS, NetworkRow: NETWORKS, TechniqueRow: TECHNIQUES}[type(row)]

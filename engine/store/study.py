@@ -125,4 +125,5 @@ class Study(RunFiles):
 def examples_name(spec: RunSpec) -> str:
     """Name of the example table that a run was tested on."""
     size = f"{spec.image_size}px" if spec.image_size else ""
-    return "-".join(part for part in (spec.dataset, spec.split, spec.target, *spec.groups, size) if part)
+    dataset = spec.dataset.replace(":", ".")  # of an import path
+    return "-".join(part for part in (dataset, spec.split, spec.target, *spec.groups, size) if part)
