@@ -1,0 +1,1 @@
+"""What a notebook shows: the pages' charts, without a server."""
