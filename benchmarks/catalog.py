@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from engine.pruning.schedules import planned_levels
 from engine.run_spec import RunSpec
 from engine.specs.preset import FOLDER, read_preset
 from engine.store.run_tables import LevelResult, run_tables
@@ -76,7 +77,7 @@ def _plan(study: Study) -> None:
     begun = time.perf_counter()
     specs = read_preset("paper", more).specs
     status = sweep_status(specs, study)
-    models = sum(spec.n_levels + 1 for spec in specs)
+    models = sum(len(planned_levels(spec)) + 1 for spec in specs)
     print(
         f"{status.planned:,} runs, {models:,} models are planned in {time.perf_counter() - begun:.1f} s (at most 10 s)."
     )

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from engine.pruning.schedules import planned_levels
 from engine.run_spec import Progress, RunSpec
 from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
@@ -20,7 +21,7 @@ N_RUNS = 4
 def run() -> float:
     """Runs a second with two workers over runs a second with one; what they leave is equal."""
     preset = Preset("workers", "Equal runs", "", tuple(replace(SPEC, seed=seed) for seed in range(N_RUNS)))
-    print(f"{N_RUNS} runs of {SPEC.n_levels + 1} levels; load before: {os.getloadavg()[0]:.1f}.")
+    print(f"{N_RUNS} runs of {len(planned_levels(SPEC)) + 1} levels; load before: {os.getloadavg()[0]:.1f}.")
     with tempfile.TemporaryDirectory() as folder:
         places = {workers: RunContext(Path(folder) / f"{workers}", Path(folder), "cpu") for workers in (1, 2)}
         seconds = {workers: _seconds(preset, place, workers) for workers, place in places.items()}

@@ -1,142 +1,199 @@
 """What crosses the engine's borders: the settings of a run, its key, and progress.
 
 Frozen dataclasses only; nothing here reads files or loads torch.
+
+To add a setting, add one field to `RunSpec`: its name, its type, a default that changes nothing (so that the keys of
+runs that exist stay), and in `About` its label, help, section, range or table of choices, and unit. Checks, presets,
+the command line, the words of a protocol, the comparison with the papers, and which runs share a dense network follow
+from the field; what it does is up to the module that reads it. Fields keep their order: the first are positional.
 """
 
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import PruneScopeError
+from engine.setting import BELOW_ONE, COUNT, POSITIVE, SHARE, About, Range, Section, Setting, setting, settings_of
 
 SCHEMA = 1
 """Version of every file of a study; raised when the meaning of a column changes."""
+
+IMPORTED = "imported"
+"""Schedule of runs whose predictions came from elsewhere."""
 
 
 @dataclass(frozen=True)
 class RunSpec:
     """Settings of one run: everything that its result depends on, and nothing else."""
 
-    dataset: str
-    network: str
-    technique: str
-    treatment: str = "rewind"
-    seed: int = 0
-    split: str = ""
-    target: str = ""
-    groups: tuple[str, ...] = ()
-    image_size: int = 0
-    schedule: str = "iterative"
-    share: float = 0.2
-    levels: int = 20
-    sparsities: tuple[float, ...] = ()
-    begin_step: int = 1000
-    end_step: int = 9000
-    every_steps: int = 500
-    epochs: int = 30
-    epochs_after: int = 0
-    batch_size: int = 32
-    learning_rate: float = 0.01
-    momentum: float = 0.0
-    weight_decay: float = 0.0
-    crop: int = 0
-    flip: bool = False
-    validation: float = 0.2
-    mitigation: str = "none"
-    constraint: str = "loss"
-    mitigated_group: str = "class"
-    dual_step: float = 0.03
-    dual_decay: float = 0.0
-    tolerance: float = 0.01
-    diagnose: tuple[str, ...] = ()
-    keep_scores: bool = True
-    keep_checkpoints: bool = False
+    dataset: str = field(
+        metadata=About("Data set", "data set that the networks learn", "data", choices="datasets").metadata
+    )
+    network: str = field(
+        metadata=About("Network", "network that is trained and pruned", "training", choices="networks").metadata
+    )
+    technique: str = field(
+        metadata=About("Technique", "what decides which weights are cut", "pruning", choices="techniques").metadata
+    )
+    treatment: str = setting(
+        "rewind", About("Treatment", "what becomes of the weights that remain", "pruning", choices="treatments")
+    )
+    seed: int = setting(0, About("Seed", "everything random follows from it", "training", COUNT))
+    split: str = setting("", About("Split", "the data set's split; each has its default", "data"))
+    target: str = setting("", About("Target", "for celeba and utkface: the attribute to predict", "data"))
+    groups: tuple[str, ...] = setting(
+        (), About("Groups", "for celeba, utkface and folder: attributes to keep as groups, with commas", "data")
+    )
+    image_size: int = setting(
+        0, About("Image size", "side that the network sees", "data", COUNT, "pixels", zero="the network's own")
+    )
+    schedule: str = setting("iterative", About("Schedule", "how much is cut and when", "pruning", choices="schedules"))
+    share: float = setting(
+        0.2,
+        About("Cut at each level", "iterative: share of what remains that each level cuts", "pruning", SHARE, "share"),
+    )
+    levels: int = setting(20, About("Levels", "iterative: number of levels", "pruning", Range(1, 1000), "levels"))
+    sparsities: tuple[float, ...] = setting(
+        (), About("Sparsities", "oneshot, gradual: sparsities to reach, with commas", "pruning", SHARE, "share")
+    )
+    begin_step: int = setting(1000, About("First cut", "gradual: step of the first cut", "pruning", COUNT, "steps"))
+    end_step: int = setting(9000, About("Last cut", "gradual: step of the last cut", "pruning", COUNT, "steps"))
+    every_steps: int = setting(
+        500, About("Steps between cuts", "gradual: steps between cuts", "pruning", POSITIVE, "steps")
+    )
+    epochs: int = setting(30, About("Epochs", "epochs of training at every level", "training", POSITIVE, "epochs"))
+    epochs_after: int = setting(
+        0,
+        About(
+            "Epochs after the cut",
+            "epochs after each cut, where they differ",
+            "pruning",
+            COUNT,
+            "epochs",
+            zero="as many",
+        ),
+    )
+    batch_size: int = setting(32, About("Batch size", "images in a batch of training", "training", POSITIVE, "images"))
+    learning_rate: float = setting(
+        0.01, About("Learning rate", "step of stochastic gradient descent", "training", POSITIVE)
+    )
+    momentum: float = setting(
+        0.0, About("Momentum", "share of the last step that the next one keeps", "training", BELOW_ONE)
+    )
+    weight_decay: float = setting(0.0, About("Weight decay", "pull of the weights towards 0", "training", COUNT))
+    crop: int = setting(
+        0,
+        About(
+            "Random crop",
+            "training images are padded by so much and cropped at random",
+            "training",
+            Range(0, 32),
+            "pixels",
+            zero="none",
+        ),
+    )
+    flip: bool = setting(False, About("Random mirror", "mirror training images at random", "training"))
+    validation: float = setting(
+        0.2,
+        About(
+            "Held out for validation",
+            "share of the training split that is held out, by seed",
+            "training",
+            SHARE,
+            "share",
+        ),
+    )
+    mitigation: str = setting(
+        "none",
+        About("Mitigation", "which trainings hold gaps between groups small", "mitigation", choices="mitigations"),
+    )
+    constraint: str = setting(
+        "loss", About("Constraint", "what mitigation holds equal or bounded", "mitigation", choices="constraints")
+    )
+    mitigated_group: str = setting(
+        "class",
+        About(
+            "Groups compared", "groups that mitigation compares: class, or a group column such as series", "mitigation"
+        ),
+    )
+    dual_step: float = setting(
+        0.03,
+        About(
+            "Step of the multipliers",
+            "how fast mitigation's multipliers rise; 0 switches the constraint off",
+            "mitigation",
+            COUNT,
+        ),
+    )
+    dual_decay: float = setting(
+        0.0,
+        About(
+            "Decay of that step", "how fast that step shrinks: step / (1 + decay x epochs done)", "mitigation", COUNT
+        ),
+    )
+    tolerance: float = setting(
+        0.01,
+        About(
+            "Tolerance",
+            "constraint drop: points of accuracy, 0 to 1, that a group may lose beyond the mean",
+            "mitigation",
+            BELOW_ONE,
+            "share",
+        ),
+    )
+    diagnose: tuple[str, ...] = setting(
+        (),
+        About(
+            "Groups to diagnose",
+            "measure gradient norms, eigenvalues and margins of these groups, with commas: class,series",
+            "record",
+        ),
+    )
+    keep_scores: bool = setting(
+        True, About("Keep scores", "keep probabilities and margins beside predictions", "record")
+    )
+    keep_checkpoints: bool = setting(False, About("Keep checkpoints", "keep the weights of every level", "record"))
 
     @property
     def key(self) -> str:
         """Name of the run: a hash of the settings that differ from their defaults."""
         return digest(settings(self))
 
-    @property
-    def dense_key(self) -> str:
-        """Name of the dense network that the run starts from; runs that only prune differently share it.
 
-        The arms `none` and `after` share the plain one, `before` and `both` the mitigated one.
-        """
-        shared = {name: _DEFAULTS[name] for name in AFTER_DENSE}
-        if self.mitigation in MITIGATED_DENSE:
-            return digest(settings(replace(self, **shared, mitigation=MITIGATED_DENSE[0])))
-        plain = {name: _DEFAULTS[name] for name in ("mitigation", *MITIGATION_SETTINGS)}
-        return digest(settings(replace(self, **shared, **plain)))
-
-    @property
-    def n_levels(self) -> int:
-        """Number of levels after the dense one."""
-        if self.technique in ONLY_QUANTIZED:
-            return 1
-        return self.levels if self.schedule == "iterative" else len(self.sparsities)
-
-    @property
-    def n_epochs_after(self) -> int:
-        """Epochs of training at each of those levels."""
-        return 0 if self.technique in ONLY_QUANTIZED else self.epochs_after or self.epochs
-
-
-AFTER_DENSE = (
-    "technique",
-    "treatment",
-    "schedule",
-    "share",
-    "levels",
-    "sparsities",
-    "begin_step",
-    "end_step",
-    "every_steps",
-    "epochs_after",
-    "diagnose",
-    "keep_scores",
-    "keep_checkpoints",
-)
-"""Settings that matter only once the dense network is trained."""
-
-ONLY_QUANTIZED = ("int8_dynamic", "int8_static")
-"""Techniques that leave every weight: they have one level after the dense one, and train no more."""
-
-CONTROL = "unpruned"
-"""The technique that cuts nothing but trains on as the others do: what pruning is told from longer training by."""
-
-MITIGATED_DENSE = ("before", "both")
-"""Arms of mitigation whose dense network is mitigated too."""
-
-MITIGATION_SETTINGS = ("constraint", "mitigated_group", "dual_step", "dual_decay", "tolerance")
-"""Settings that matter only where something is mitigated."""
+SETTINGS: dict[str, Setting] = settings_of(RunSpec)
+"""All settings of a run by name, in the order of the fields."""
 
 IDENTITY = ("dataset", "split", "network", "technique", "treatment", "mitigation", "schedule", "seed")
-"""Settings that stand as columns of their own in every table of many runs."""
+"""Settings that stand as columns of their own in every table of many runs, in the order of the columns."""
 
-_NAMES = tuple(f.name for f in fields(RunSpec))
-_DEFAULTS: dict[str, Any] = {"technique": "none"} | {
-    f.name: f.default for f in fields(RunSpec) if f.default is not MISSING
+DEFAULTS: dict[str, Any] = {"technique": "none"} | {
+    name: item.default for name, item in SETTINGS.items() if not item.is_required
 }
+"""What a setting is where nobody says it; the technique of a network that is not pruned is "none"."""
+
+
+def names_in(*sections: Section) -> tuple[str, ...]:
+    """Names of the settings in these sections."""
+    return tuple(name for name, item in SETTINGS.items() if item.about.section in sections)
 
 
 def settings(spec: RunSpec) -> dict[str, Any]:
     """The settings that differ from their defaults, in JSON's types."""
-    values = ((name, getattr(spec, name)) for name in _NAMES)
+    values = ((name, getattr(spec, name)) for name in SETTINGS)
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in values
-        if name not in _DEFAULTS or value != _DEFAULTS[name]
+        if name not in DEFAULTS or value != DEFAULTS[name]
     }
 
 
 def spec_from_settings(values: dict[str, Any]) -> RunSpec:
     """The spec that `settings` wrote, with an unknown setting refused."""
-    unknown = sorted(set(values).difference(_NAMES))
+    unknown = sorted(set(values).difference(SETTINGS))
     if unknown:
-        raise PruneScopeError(f"Unknown setting {unknown[0]!r}; allowed are {', '.join(sorted(_NAMES))}.")
+        raise PruneScopeError(f"Unknown setting {unknown[0]!r}; allowed are {', '.join(sorted(SETTINGS))}.")
     plain: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in values.items()}
     return RunSpec(**plain)
 

@@ -29,6 +29,7 @@ LAYERS = (
     {"datasets", "networks", "pruning"},
     {"analysis"},
     {"run_spec"},
+    {"setting"},
     {"errors"},
 )
 """The engine's rooms from the command line down; a room imports those below it, and no neighbour of its own layer."""

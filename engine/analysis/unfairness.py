@@ -5,6 +5,7 @@ Every measure grows with unfairness and works on matrices (n_models, n_classes) 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,11 @@ NO_SLOPE = "the classes were equal before pruning, or a model gets nothing right
 
 @dataclass(frozen=True)
 class UnfairnessRow:
-    """One measure: how it is shown, and how it is computed from the inputs that it needs, in their order."""
+    """One measure: how it is shown, and how it is computed from the inputs that it needs, in their order.
+
+    `unit`: a difference of accuracies, shown in points, or a number of another kind. `symbol`: the name that sentences
+    give to its values, where they have one of their own.
+    """
 
     key: str
     label: str
@@ -33,6 +38,13 @@ class UnfairnessRow:
     source: str
     needs: tuple[str, ...]
     compute: Callable[..., Floats]
+    unit: Literal["points", "number"] = "points"
+    symbol: str = ""
+
+    @property
+    def needs_dense(self) -> bool:
+        """Whether it looks back at the run's dense level."""
+        return bool({"dense", "dense_loss"} & set(self.needs))
 
 
 INPUTS: dict[str, Callable[[Block], Floats]] = {
@@ -70,7 +82,8 @@ def change_range(accuracy: Floats, dense: Floats) -> Floats:
 
 def worst_class(accuracy: Floats) -> Floats:
     """1 - min of class accuracy, the error of the worst class."""
-    return 1 - np.fmin.reduce(accuracy, axis=1)
+    worst: Floats = np.fmin.reduce(accuracy, axis=1)
+    return 1 - worst
 
 
 def intensification(accuracy: Floats, dense: Floats, n: Floats) -> Floats:
@@ -140,6 +153,8 @@ UNFAIRNESS: dict[str, UnfairnessRow] = {
         source="Good 2022, Section 5",
         needs=("accuracy", "dense", "n"),
         compute=intensification,
+        unit="number",
+        symbol="alpha",
     ),
     "excessive_loss_gap": UnfairnessRow(
         key="excessive_loss_gap",
@@ -149,6 +164,7 @@ UNFAIRNESS: dict[str, UnfairnessRow] = {
         source="Tran 2022, fairness violation",
         needs=("loss", "dense_loss"),
         compute=excessive_loss_gap,
+        unit="number",
     ),
 }
 
@@ -173,23 +189,25 @@ def unfairness_table(classes: pd.DataFrame, measures: Sequence[str] | None = Non
 
 def unfairness_reason(model: pd.Series, measure: str) -> str:
     """Why a row of `unfairness_table` has NaN for the measure; empty text where it does not."""
-    needs = UNFAIRNESS[measure].needs
+    row = UNFAIRNESS[measure]
     if not np.isnan(model[measure]):
         return ""
-    if {"dense", "dense_loss"} & set(needs) and not model["has_dense"]:
+    if row.needs_dense and not model["has_dense"]:
         return NO_DENSE
     if model["n_classes"] < 2:
         return TOO_FEW_CLASSES
-    return NO_LOSS if "loss" in needs else NO_SLOPE
+    return NO_LOSS if "loss" in row.needs else NO_SLOPE
 
 
 def _count(values: Floats) -> NDArray[np.intp]:
-    return (~np.isnan(values)).sum(axis=1)
+    count: NDArray[np.intp] = (~np.isnan(values)).sum(axis=1)
+    return count
 
 
 def _mean(values: Floats) -> Floats:
-    count = _count(values)
-    return np.nansum(values, axis=1) / np.where(count > 0, count, np.nan)
+    count, total = _count(values), np.nansum(values, axis=1)
+    mean: Floats = total / np.where(count > 0, count, np.nan)
+    return mean
 
 
 def _range(values: Floats) -> Floats:

@@ -2,12 +2,12 @@
 
 import shlex
 
-from engine.run_spec import RunSpec, settings
+from engine.run_spec import IMPORTED, RunSpec, settings
 
 
 def command_line(spec: RunSpec) -> str:
     """The command that computes this run, or that brought it."""
-    if spec.schedule == "imported":
+    if spec.schedule == IMPORTED:
         return "python -m engine import FILE --study STUDY"
     words = ["python -m engine run"]
     for name, value in settings(spec).items():

@@ -1,37 +1,18 @@
 """`list`: what there is to choose from."""
 
-from argparse import Namespace, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
+from collections.abc import Mapping
 
 from rich.table import Table
 
 from engine.analysis.unfairness import UNFAIRNESS
 from engine.commands.progress import wide_console
-from engine.datasets.dataset_table import DATASETS
-from engine.networks.network_table import NETWORKS
-from engine.pruning.schedules import SCHEDULES, TREATMENTS
-from engine.pruning.techniques import TECHNIQUES
-from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
+from engine.specs.choices import CHOICES, ChoiceRow
 
-Rows = list[tuple[str, str, str]]
+THINGS: Mapping[str, Mapping[str, ChoiceRow]] = {**CHOICES, "unfairness": UNFAIRNESS}
 
 
-def _rows(table: dict) -> Rows:
-    return [(row.key, row.label, row.help) for row in table.values()]
-
-
-THINGS: dict[str, Rows] = {
-    "techniques": _rows(TECHNIQUES),
-    "networks": _rows(NETWORKS),
-    "datasets": _rows(DATASETS),
-    "schedules": _rows(SCHEDULES),
-    "treatments": [(key, key.capitalize(), text) for key, text in TREATMENTS.items()],
-    "mitigations": _rows(MITIGATIONS),
-    "constraints": _rows(CONSTRAINTS),
-    "unfairness": _rows(UNFAIRNESS),
-}
-
-
-def add(commands: _SubParsersAction) -> None:
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     """Add `list`."""
     parser = commands.add_parser("list", help="what there is: techniques, networks, data sets, ...")
     parser.add_argument("things", choices=THINGS)
@@ -41,6 +22,6 @@ def add(commands: _SubParsersAction) -> None:
 def print_list(options: Namespace) -> None:
     """Print one table."""
     table = Table("key", "name", "what it does", box=None, header_style="bold")
-    for row in THINGS[options.things]:
-        table.add_row(*row)
+    for row in THINGS[options.things].values():
+        table.add_row(row.key, row.label, row.help)
     wide_console().print(table)

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from engine.pruning.schedules import n_epochs_after, planned_levels
 from engine.run_spec import Progress, RunSpec, Watcher
 from engine.specs.preset import Preset
 from engine.store.study import Study
@@ -32,9 +33,9 @@ def run_display(spec: RunSpec, console: Console) -> Iterator[Watcher]:
         TimeRemainingColumn(),
         console=console,
     )
-    after = spec.n_epochs_after
+    after = n_epochs_after(spec)
     with bars:
-        task = bars.add_task(f"run {spec.key}", total=spec.epochs + spec.n_levels * after)
+        task = bars.add_task(f"run {spec.key}", total=spec.epochs + len(planned_levels(spec)) * after)
 
         def watch(progress: Progress) -> None:
             before = spec.epochs + (progress.level - 1) * after if progress.level else 0
@@ -67,7 +68,7 @@ def sweep_display(preset: Preset, study: Study) -> Iterator[Listener]:
     begun, finished, reached = time.monotonic(), known, dict.fromkeys(by_key, 0)
 
     with bars:
-        total = sum(spec.n_levels + 1 for spec in preset.specs if spec.key not in there)
+        total = sum(len(planned_levels(spec)) + 1 for spec in preset.specs if spec.key not in there)
         runs = bars.add_task("runs", total=len(preset.specs), completed=known, rate="")
         levels = bars.add_task("levels", total=total, rate="")
 
@@ -85,7 +86,7 @@ def sweep_display(preset: Preset, study: Study) -> Iterator[Listener]:
             spec = by_key[event.key]
             if event.key not in there:
                 finished += 1
-                reach(event.key, spec.n_levels + 1)
+                reach(event.key, len(planned_levels(spec)) + 1)
             bars.update(runs, completed=finished)
             words = f"{spec.dataset} {spec.network} {spec.technique} {spec.treatment} seed {spec.seed}"
             console.print(

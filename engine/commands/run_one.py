@@ -2,89 +2,50 @@
 
 import time
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
-from dataclasses import MISSING, fields
-from typing import Any
 
 from rich.console import Console
 
 from engine.commands.progress import run_display
 from engine.datasets.dataset_table import DATASETS, data_root
-from engine.run_spec import RunSpec
+from engine.run_spec import SETTINGS, RunSpec
+from engine.setting import About, numbers
 from engine.specs.checks import validate_spec
 from engine.store.study import Study
-
-HELP = {
-    "dataset": "data set; `list datasets` shows all",
-    "network": "network; `list networks` shows all",
-    "technique": "pruning technique; `list techniques` shows all",
-    "treatment": "rewind or finetune",
-    "seed": "everything random follows from it",
-    "split": "the data set's split; each has its default",
-    "target": "for celeba and utkface: the attribute to predict",
-    "groups": "for celeba, utkface and folder: attributes to keep as groups, with commas",
-    "image_size": "side in pixels that the network sees; 0 is its own choice",
-    "schedule": "iterative, oneshot or gradual",
-    "share": "iterative: share of what remains that each level cuts",
-    "levels": "iterative: number of levels",
-    "sparsities": "oneshot, gradual: sparsities to reach, with commas",
-    "begin_step": "gradual: step of the first cut",
-    "end_step": "gradual: step of the last cut",
-    "every_steps": "gradual: steps between cuts",
-    "epochs": "epochs of training at every level",
-    "epochs_after": "epochs after pruning, where they differ; 0 is the same",
-    "crop": "training images are padded by so many pixels and cropped at random; 0 is off",
-    "flip": "mirror training images at random",
-    "validation": "share of the training split that is held out, by seed",
-    "mitigation": "which trainings hold gaps between groups small; `list mitigations` shows all",
-    "constraint": "what mitigation holds equal or bounded; `list constraints` shows all",
-    "mitigated_group": "groups that mitigation compares: class, or a group column such as series",
-    "dual_step": "how fast mitigation's multipliers rise; 0 switches the constraint off",
-    "dual_decay": "how fast that step shrinks: step / (1 + decay x epochs done)",
-    "tolerance": "constraint drop: points of accuracy, 0 to 1, that a group may lose beyond the mean",
-    "diagnose": "measure gradient norms, eigenvalues and margins of these groups, with commas: class,series",
-    "keep_scores": "keep probabilities and margins beside predictions",
-    "keep_checkpoints": "keep the weights of every level",
-}
 
 
 def add_spec_arguments(parser: ArgumentParser) -> None:
     """One option per setting of a run, with its default from the record."""
-    for f in fields(RunSpec):
-        flag, text = f"--{f.name.replace('_', '-')}", HELP.get(f.name, f.name.replace("_", " "))
-        kind = getattr(f.type, "__name__", "")
-        if f.default is MISSING:
+    for setting in SETTINGS.values():
+        flag, text = f"--{setting.name.replace('_', '-')}", _help(setting.about)
+        if setting.is_required:
             parser.add_argument(flag, required=True, help=text)
-        elif kind == "bool":
-            parser.add_argument(flag, action=BooleanOptionalAction, default=f.default, help=text)
-        elif kind == "tuple":
-            parse: Any = _numbers if f.name == "sparsities" else _words
-            parser.add_argument(flag, type=parse, default=(), help=text)
+        elif isinstance(setting.default, bool):
+            parser.add_argument(flag, action=BooleanOptionalAction, default=setting.default, help=text)
         else:
-            parser.add_argument(flag, type=f.type, default=f.default, help=f"{text} (default: {f.default})")
+            default = "" if setting.default in ("", ()) else f" (default: {setting.default})"
+            parser.add_argument(flag, type=setting.kind.parse, default=setting.default, help=text + default)
     parser.add_argument(
         "--ratios",
-        type=lambda words: tuple(1 - 1 / ratio for ratio in _numbers(words)),
+        type=lambda words: tuple(1 - 1 / ratio for ratio in numbers(words)),
         help="the same as --sparsities, as weights before / after: 2,4,10 is 0.5,0.75,0.9",
     )
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split(","))
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(map(float, text.split(",")))
+def _help(about: About) -> str:
+    choices = f"; `list {about.choices}` shows all" if about.choices else ""
+    unit = f", in {about.unit}" if about.unit == "pixels" else ""
+    return f"{about.help}{unit}{choices}{f'; 0: {about.zero}' if about.zero else ''}"
 
 
 def spec_of(options: Namespace) -> RunSpec:
     """The spec that the options describe, checked."""
-    values = {f.name: getattr(options, f.name) for f in fields(RunSpec)}
+    values = {name: getattr(options, name) for name in SETTINGS}
     if options.ratios:
         values["sparsities"] = options.ratios
     return validate_spec(RunSpec(**values))
 
 
-def add(commands: _SubParsersAction) -> None:
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     """Add `run`."""
     parser = commands.add_parser("run", help="compute one run")
     add_spec_arguments(parser)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.commands.progress import sweep_display
 from engine.datasets.dataset_table import data_root
+from engine.pruning.schedules import planned_levels
 from engine.specs.preset import load_preset, preset_names
 from engine.store.study import Study
 from engine.sweeps.sweep import run_sweep, sweep_status
@@ -46,7 +47,7 @@ def plan(options: Namespace) -> None:
     preset = load_preset(options.preset)
     there = set(Study(options.study).runs()) if options.study else set()
     missing = [spec for spec in preset.specs if spec.key not in there]
-    models = sum(spec.n_levels + 1 for spec in preset.specs)
+    models = sum(len(planned_levels(spec)) + 1 for spec in preset.specs)
     print(f"{preset.title}: {len(preset.specs):,} runs, {models:,} models.")
     if options.study:
         print(f"{len(preset.specs) - len(missing):,} runs are there already, {len(missing):,} are missing.", flush=True)

@@ -81,7 +81,7 @@ def cut_masks(
         joined = _cut_weights(
             _join(weights, masks), _join(masks, masks), cut, None if gradients is None else _join(gradients, masks)
         )
-        parts = joined.split([mask.numel() for mask in masks.values()])
+        parts = torch.split(joined, [mask.numel() for mask in masks.values()])
         after = {name: part.view_as(mask) for (name, mask), part in zip(masks.items(), parts, strict=True)}
     for name, mask in after.items():
         if not mask.any():

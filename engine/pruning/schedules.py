@@ -1,11 +1,12 @@
 """How much is cut and when: one row per schedule, and its levels."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine.errors import PruneScopeError
-from engine.run_spec import CONTROL, ONLY_QUANTIZED, RunSpec
+from engine.pruning.techniques import TECHNIQUES, trains_after
+from engine.run_spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,15 @@ class ScheduleRow:
     starts: Literal["before", "dense"]
     levels: Callable[[RunSpec], list[PlannedLevel]]
     settings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TreatmentRow:
+    """One treatment: what becomes of the weights that remain."""
+
+    key: str
+    label: str
+    help: str
 
 
 def _iterative(spec: RunSpec) -> list[PlannedLevel]:
@@ -67,18 +77,35 @@ SCHEDULES: dict[str, ScheduleRow] = {
     )
 }
 
-TREATMENTS: dict[str, str] = {
-    "rewind": "Weights that remain go back to their values at initialisation before training.",
-    "finetune": "Training goes on from the weights that remain.",
+TREATMENTS: dict[str, TreatmentRow] = {
+    row.key: row
+    for row in (
+        TreatmentRow(
+            "rewind", "Rewind", "Weights that remain go back to their values at initialisation before training."
+        ),
+        TreatmentRow("finetune", "Finetune", "Training goes on from the weights that remain."),
+    )
 }
 
 
+def schedule_settings() -> tuple[str, ...]:
+    """Names of the settings that matter for some schedules only."""
+    return tuple(sorted({name for row in SCHEDULES.values() for name in row.settings}))
+
+
 def planned_levels(spec: RunSpec) -> list[PlannedLevel]:
-    """The levels of a run after the dense one."""
-    if spec.technique in ONLY_QUANTIZED:
+    """The levels of a run after the dense one; none where its predictions were imported."""
+    if not trains_after(spec.technique):
         return [PlannedLevel(1, 0.0, 0.0)]
-    found = SCHEDULES[spec.schedule].levels(spec)
-    return [PlannedLevel(step.level, 0.0, 0.0) for step in found] if spec.technique == CONTROL else found
+    levels = SCHEDULES[spec.schedule].levels(spec) if spec.schedule in SCHEDULES else []
+    if spec.technique in TECHNIQUES and TECHNIQUES[spec.technique].cuts == "nothing":
+        return [replace(level, share=0.0, sparsity=0.0) for level in levels]
+    return levels
+
+
+def n_epochs_after(spec: RunSpec) -> int:
+    """Epochs of training at each of the planned levels."""
+    return (spec.epochs_after or spec.epochs) if trains_after(spec.technique) else 0
 
 
 def gradual_sparsity(spec: RunSpec, final: float, step: int) -> float | None:
@@ -96,8 +123,9 @@ def gradual_sparsity(spec: RunSpec, final: float, step: int) -> float | None:
 
 def check_gradual(spec: RunSpec, n_steps: int) -> None:
     """Refuse a gradual schedule that training ends before."""
-    if spec.schedule == "gradual" and spec.n_epochs_after and n_steps <= spec.end_step:
+    epochs = n_epochs_after(spec)
+    if spec.schedule == "gradual" and epochs and n_steps <= spec.end_step:
         raise PruneScopeError(
-            f"The gradual schedule ends at step {spec.end_step}, but {spec.epochs} epochs are only {n_steps} steps; "
+            f"The gradual schedule ends at step {spec.end_step}, but {epochs} epochs are only {n_steps} steps; "
             "train longer or lower end_step."
         )

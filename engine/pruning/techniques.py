@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import PruneScopeError
-from engine.run_spec import CONTROL
 from engine.table import Table
 
 if TYPE_CHECKING:
@@ -40,7 +39,10 @@ OWN_COLOUR = "#B2182B"
 
 @dataclass(frozen=True)
 class TechniqueRow:
-    """One technique: how it is called, what it cuts, where it compares, and its score (lowest goes first)."""
+    """One technique: how it is called, what it cuts, where it compares, and its score (lowest goes first).
+
+    Networks of a technique that does not train after (`trains_after`) have one level beside the dense one.
+    """
 
     key: str
     label: str
@@ -52,6 +54,12 @@ class TechniqueRow:
     needs_gradient: bool = False
     needs_decay: bool = False
     quantizes: str = ""
+    trains_after: bool = True
+
+    @property
+    def is_control(self) -> bool:
+        """Whether its networks train on as others do and nothing else: what tells pruning from longer training."""
+        return self.cuts == "nothing" and self.trains_after and not self.quantizes
 
 
 def magnitude(scored: Scored) -> Tensor:
@@ -77,7 +85,8 @@ def channel_norm(order: float) -> Score:
 
     def score(scored: Scored) -> Tensor:
         others = [axis for axis in range(scored.weights.dim()) if axis != 1]
-        return scored.weights.norm(p=order, dim=others)
+        norms: Tensor = scored.weights.norm(p=order, dim=others)
+        return norms
 
     return score
 
@@ -193,6 +202,7 @@ _PRUNING: dict[str, TechniqueRow] = {
     )
 }
 
+CONTROL = "unpruned"
 _CONTROL = TechniqueRow(
     CONTROL,
     "No pruning",
@@ -213,6 +223,7 @@ _QUANTIZING: tuple[TechniqueRow, ...] = (
         magnitude,
         "#4B6A00",
         quantizes="int8_dynamic",
+        trains_after=False,
     ),
     TechniqueRow(
         "int8_static",
@@ -223,6 +234,7 @@ _QUANTIZING: tuple[TechniqueRow, ...] = (
         magnitude,
         "#9BAF2E",
         quantizes="int8_static",
+        trains_after=False,
     ),
 )
 
@@ -271,3 +283,13 @@ TECHNIQUES: Table[TechniqueRow] = Table(
     ),
     own_technique,
 )
+
+
+def trains_after(technique: str) -> bool:
+    """Whether networks of this technique are trained after it; those of one that is not ours are taken to be."""
+    return technique not in untrained_techniques()
+
+
+def untrained_techniques() -> frozenset[str]:
+    """The techniques after which nothing is trained."""
+    return frozenset(key for key, row in TECHNIQUES.items() if not row.trains_after)

@@ -10,6 +10,7 @@ from engine.run_spec import RunSpec, Watcher
 from engine.runs.checkpoints import State, load_result, load_states, save_result, save_states
 from engine.runs.level import compute_seconds, constrained_groups, grouped_split, level_result, training_job
 from engine.runs.workspace import Workspace
+from engine.specs.dense_key import dense_key
 from engine.specs.mitigation import mitigates
 from engine.store.claims import claim
 from engine.store.run_tables import LevelResult
@@ -30,7 +31,7 @@ class Dense:
 def dense_network(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher) -> Dense:
     """The dense network of a run: found in the study, or trained and left there for the runs that share it."""
     while (dense := _kept_dense(spec, study, workspace)) is None:
-        with claim(study.path / "claims", f"dense-{spec.dense_key}") as ours:
+        with claim(study.path / "claims", f"dense-{dense_key(spec)}") as ours:
             if ours:
                 _train_dense(spec, study, workspace, watch)
             else:
@@ -39,13 +40,13 @@ def dense_network(spec: RunSpec, study: Study, workspace: Workspace, watch: Watc
 
 
 def _kept_dense(spec: RunSpec, study: Study, workspace: Workspace) -> Dense | None:
-    path = study.dense_file(spec.dense_key)
+    path = study.dense_file(dense_key(spec))
     states, kept = load_states(path, workspace.device), load_result(path.with_suffix(".outcome"))
     return Dense(states["initial"], states["trained"], *kept) if states is not None and kept is not None else None
 
 
 def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher) -> None:
-    path = study.dense_file(spec.dense_key)
+    path = study.dense_file(dense_key(spec))
     begun = compute_seconds(workspace)
     network = workspace.new_network(spec)
     initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}

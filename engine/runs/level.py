@@ -11,7 +11,7 @@ from torch import nn
 from engine.errors import PruneScopeError
 from engine.fairness.lagrangian import ConstrainedGroups, Lagrangian
 from engine.pruning.masks import Masks, count_all, count_kept
-from engine.pruning.schedules import PlannedLevel
+from engine.pruning.schedules import PlannedLevel, planned_levels
 from engine.run_spec import Progress, RunSpec, Watcher
 from engine.runs.workspace import Workspace
 from engine.specs.mitigation import CONSTRAINTS
@@ -31,9 +31,10 @@ def training_job(
     objective: Lagrangian | None = None,
 ) -> TrainingJob:
     """The training of one level, told to `watch` epoch by epoch."""
+    n_levels = len(planned_levels(spec))
 
     def on_epoch(epoch: int) -> None:
-        watch(Progress(spec.key, level, spec.n_levels, epoch, epochs))
+        watch(Progress(spec.key, level, n_levels, epoch, epochs))
 
     return TrainingJob(spec, epochs, generator(spec.seed, level, "order"), on_epoch, on_step, objective)
 

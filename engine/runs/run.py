@@ -24,7 +24,14 @@ from engine.pruning.masks import (
     full_masks,
     prunable,
 )
-from engine.pruning.schedules import SCHEDULES, PlannedLevel, check_gradual, gradual_sparsity, planned_levels
+from engine.pruning.schedules import (
+    SCHEDULES,
+    PlannedLevel,
+    check_gradual,
+    gradual_sparsity,
+    n_epochs_after,
+    planned_levels,
+)
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import Progress, RunSpec, Watcher
 from engine.runs.checkpoints import load_result, load_states, save_result, save_states
@@ -90,7 +97,7 @@ class _Run:
         self.masks = full_masks(self.network)
         self.training = grouped_split(spec, workspace) if mitigates(spec, 1) else workspace.training
         self.diagnosis = Diagnosis(workspace.training, [workspace.grouping(name) for name in spec.diagnose], spec.seed)
-        check_gradual(spec, workspace.n_steps(spec, spec.n_epochs_after))
+        check_gradual(spec, workspace.n_steps(spec, n_epochs_after(spec)))
 
     def levels(self) -> tuple[list[LevelResult], float, str]:
         """What each level came to, the seconds that all took, and why the run stopped early, if it did."""
@@ -154,7 +161,7 @@ class _Run:
     def _reach(self, step: PlannedLevel) -> Sequence[dict[str, Any]]:
         """Prune, treat and train the network up to this step; what mitigation noted comes back."""
         spec, cut_while_training = self.spec, self.spec.schedule == "gradual"
-        if not spec.n_epochs_after:  # nothing is cut or trained: the network is still the dense one
+        if not n_epochs_after(spec):  # nothing is cut or trained: the network is still the dense one
             return ()
         if SCHEDULES[spec.schedule].starts == "dense":
             self.network.load_state_dict(self.dense.trained)
@@ -175,7 +182,7 @@ class _Run:
             return self.masks
 
         lagrangian = Lagrangian(spec, self.members) if self.members else None
-        job = training_job(spec, step.level, spec.n_epochs_after, self._tell, on_step, lagrangian)
+        job = training_job(spec, step.level, n_epochs_after(spec), self._tell, on_step, lagrangian)
         train_network(self.network, self.training, self.masks, job)
         return lagrangian.rows if lagrangian else ()
 
@@ -203,8 +210,9 @@ class _Run:
 def _megabytes(spec: RunSpec, workspace: Workspace) -> float:
     """Room that the run needs while it works and when it is kept, about."""
     weights = 4e-6 * sum(tensor.numel() for tensor in workspace.new_network(spec).state_dict().values())
-    said = 20e-6 * len(workspace.test) * (spec.n_levels + 1)
-    return 2 * said + weights * (5 + 2 * spec.n_levels * spec.keep_checkpoints)
+    n_levels = len(planned_levels(spec))
+    predictions = 20e-6 * len(workspace.test) * (n_levels + 1)
+    return 2 * predictions + weights * (5 + 2 * n_levels * spec.keep_checkpoints)
 
 
 def _provenance(workspace: Workspace, seconds: float, stopped: str) -> dict[str, object]:

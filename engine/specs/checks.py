@@ -1,78 +1,31 @@
 """Which settings make sense: a spec is checked and completed here before anything runs."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
-from typing import Any, get_origin, get_type_hints
+from dataclasses import replace
 
 from engine.datasets.dataset_table import DATASETS
 from engine.datasets.groups import CLASS
 from engine.errors import PruneScopeError, unknown_name
-from engine.networks.network_table import NETWORKS
-from engine.pruning.schedules import SCHEDULES, TREATMENTS
+from engine.pruning.schedules import SCHEDULES, schedule_settings
 from engine.pruning.techniques import TECHNIQUES
-from engine.run_spec import MITIGATION_SETTINGS, ONLY_QUANTIZED, RunSpec
-from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
+from engine.run_spec import DEFAULTS, SETTINGS, RunSpec
+from engine.setting import Setting
+from engine.specs.choices import choices_of
+from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, mitigation_settings
 
-TABLES: Mapping[str, Mapping[str, Any]] = {
-    "dataset": DATASETS,
-    "network": NETWORKS,
-    "technique": TECHNIQUES,
-    "treatment": TREATMENTS,
-    "schedule": SCHEDULES,
-    "mitigation": MITIGATIONS,
-    "constraint": CONSTRAINTS,
-}
-
-_POSITIVE: tuple[Callable[[float], bool], str] = (lambda value: value > 0, "a number above 0")
-_COUNT: tuple[Callable[[float], bool], str] = (lambda value: value >= 0, "0 or more")
-_SHARE: tuple[Callable[[float], bool], str] = (lambda value: 0 < value < 1, "a number between 0 and 1")
-
-RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
-    "share": _SHARE,
-    "levels": (lambda value: 1 <= value <= 1000, "1 to 1000"),
-    "epochs": _POSITIVE,
-    "epochs_after": _COUNT,
-    "batch_size": _POSITIVE,
-    "learning_rate": _POSITIVE,
-    "momentum": (lambda value: 0 <= value < 1, "0 or more and below 1"),
-    "weight_decay": _COUNT,
-    "crop": (lambda value: 0 <= value <= 32, "0 to 32 pixels"),
-    "validation": (lambda value: 0 < value < 1, "a number between 0 and 1"),
-    "seed": _COUNT,
-    "image_size": _COUNT,
-    "begin_step": _COUNT,
-    "every_steps": _POSITIVE,
-    "dual_step": _COUNT,
-    "dual_decay": _COUNT,
-    "tolerance": (lambda value: 0 <= value < 1, "0 or more and below 1"),
-}
-_DEFAULTS = {f.name: f.default for f in fields(RunSpec)}
-_TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    name: ((int, float) if kind is float else get_origin(kind) or kind, kind.__name__)
-    for name, kind in get_type_hints(RunSpec).items()
-}
-"""Which type each setting has, and its name."""
-
-_OF_SCHEDULES = sorted({setting for row in SCHEDULES.values() for setting in row.settings})
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
 def validate_spec(spec: RunSpec) -> RunSpec:
     """The spec with its split filled in, or a refusal that says which setting is wrong and what is allowed."""
-    _check_types(spec)
-    for name, table in TABLES.items():
-        if getattr(spec, name) not in table:
-            raise unknown_name(getattr(spec, name), table, name)
-    for name, (holds, allowed) in RANGES.items():
-        if not holds(getattr(spec, name)):
-            raise PruneScopeError(f"{name} is {getattr(spec, name)}; allowed is {allowed}.")
+    for check in (_check_type, _check_choice, _check_range):
+        for setting in SETTINGS.values():
+            check(setting, getattr(spec, setting.name))
     splits = DATASETS[spec.dataset].splits
     if spec.split and spec.split not in splits:
         raise unknown_name(spec.split, splits, f"split of {spec.dataset}")
-    for name in (*spec.groups, *spec.diagnose, spec.mitigated_group, *filter(None, (spec.target,))):
-        if not _NAME.match(name):
-            raise PruneScopeError(f"The name {name!r} is not allowed; use letters, digits, '.', '_' and '-'.")
+    for setting in SETTINGS.values():
+        _check_names(setting, getattr(spec, setting.name))
     _check_schedule(spec)
     _check_quantization(spec)
     _check_mitigation(spec)
@@ -81,24 +34,44 @@ def validate_spec(spec: RunSpec) -> RunSpec:
     return replace(spec, split=spec.split or splits[0])
 
 
-def _check_types(spec: RunSpec) -> None:
-    for name, (allowed, words) in _TYPES.items():
-        value = getattr(spec, name)
-        if not isinstance(value, allowed) or (isinstance(value, bool) and allowed is not bool):
-            raise PruneScopeError(f"{name} is {value!r}; it should be of type {words}.")
+def _check_type(setting: Setting, value: object) -> None:
+    if not setting.kind.fits(value) or isinstance(value, list):
+        raise PruneScopeError(f"{setting.name} is {value!r}; it should be {setting.kind.words}.")
+
+
+def _check_choice(setting: Setting, value: object) -> None:
+    table = choices_of(setting.name)
+    if table is not None and value not in table:
+        raise unknown_name(str(value), table, setting.name)
+
+
+def _check_range(setting: Setting, value: object) -> None:
+    allowed = setting.about.allowed
+    if allowed is not None and isinstance(value, int | float) and not allowed.holds(value):
+        raise PruneScopeError(f"{setting.name} is {value}; allowed is {setting.about.allowed_words}.")
+
+
+def _check_names(setting: Setting, value: object) -> None:
+    """Refuse a free text that could not be part of a file's name."""
+    if setting.about.choices or value == setting.default:
+        return
+    for text in value if isinstance(value, tuple) else (value,):
+        if isinstance(text, str) and not _NAME.match(text):
+            raise PruneScopeError(f"The name {text!r} is not allowed; use letters, digits, '.', '_' and '-'.")
 
 
 def _check_schedule(spec: RunSpec) -> None:
     own = SCHEDULES[spec.schedule].settings
-    for name in _OF_SCHEDULES:
-        if name not in own and getattr(spec, name) != _DEFAULTS[name]:
+    for name in schedule_settings():
+        if name not in own and getattr(spec, name) != DEFAULTS[name]:
             raise PruneScopeError(
                 f"{name} has no meaning for the schedule {spec.schedule!r}; it takes {', '.join(own)}."
             )
     if "sparsities" not in own:
         return
-    values = spec.sparsities
-    if not values or any(not 0 < value < 1 for value in values) or list(values) != sorted(set(values)):
+    values, allowed = spec.sparsities, SETTINGS["sparsities"].about.allowed
+    is_outside = allowed is not None and not all(map(allowed.holds, values))
+    if not values or is_outside or list(values) != sorted(set(values)):
         raise PruneScopeError(f"sparsities is {list(values)}; it should be numbers between 0 and 1 that grow.")
     if spec.schedule == "gradual" and spec.end_step <= spec.begin_step:
         raise PruneScopeError(f"end_step is {spec.end_step}; it should be above begin_step, {spec.begin_step}.")
@@ -110,7 +83,7 @@ def _check_quantization(spec: RunSpec) -> None:
         raise PruneScopeError(
             f"treatment is {spec.treatment!r}; the technique {row.key!r} keeps the trained weights: say 'finetune'."
         )
-    if spec.technique in ONLY_QUANTIZED and MITIGATIONS[spec.mitigation].pruned:
+    if not row.trains_after and MITIGATIONS[spec.mitigation].pruned:
         raise PruneScopeError(
             f"mitigation is {spec.mitigation!r}; after the technique {row.key!r} nothing is trained that could be "
             "mitigated, so it is 'none' or 'before'."
@@ -124,7 +97,7 @@ def _check_quantization(spec: RunSpec) -> None:
 
 def _check_mitigation(spec: RunSpec) -> None:
     row, arm = CONSTRAINTS[spec.constraint], MITIGATIONS[spec.mitigation]
-    changed = [name for name in MITIGATION_SETTINGS if getattr(spec, name) != _DEFAULTS[name]]
+    changed = [name for name in mitigation_settings() if getattr(spec, name) != DEFAULTS[name]]
     if spec.mitigation == "none" and changed:
         raise PruneScopeError(f"{changed[0]} has no meaning for the mitigation 'none'; choose before, after or both.")
     if "tolerance" in changed and not row.is_one_sided:

@@ -1,11 +1,11 @@
 """What is done against gaps between groups while training: the arms, what they constrain, and their words.
 
-Names no torch, so that a menu can read the tables without loading it; `dual` holds the machinery.
+Names no torch, so that a menu can read the tables without loading it; `engine.fairness` holds the machinery.
 """
 
 from dataclasses import dataclass
 
-from engine.run_spec import MITIGATION_SETTINGS, RunSpec, settings
+from engine.run_spec import RunSpec, names_in, settings
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,11 @@ CONSTRAINTS: dict[str, ConstraintRow] = {
 }
 
 
+def mitigation_settings() -> tuple[str, ...]:
+    """Names of the settings that matter only where something is mitigated."""
+    return tuple(name for name in names_in("mitigation") if name != "mitigation")
+
+
 def mitigates(spec: RunSpec, level: int) -> bool:
     """Whether the training of this level has the constraint."""
     row = MITIGATIONS[spec.mitigation]
@@ -96,7 +101,7 @@ def mitigation_words(spec: RunSpec) -> str:
     """
     if spec.mitigation == "none":
         return spec.mitigation
-    other = {name: value for name, value in settings(spec).items() if name in MITIGATION_SETTINGS}
+    other = {name: value for name, value in settings(spec).items() if name in mitigation_settings()}
     words = [spec.mitigation, str(other.pop("constraint", "")), f"by {other.pop('mitigated_group', '')}"]
     words += [f"{name.replace('_', ' ')} {value}" for name, value in other.items()]
     return ", ".join(word for word in words if word not in ("", "by "))

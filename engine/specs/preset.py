@@ -3,17 +3,18 @@
 import itertools
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from engine.datasets.dataset_table import Request, check_request
 from engine.errors import PruneScopeError, unknown_name
 from engine.networks.network_table import NETWORKS, input_size
 from engine.pruning.techniques import TECHNIQUES
-from engine.run_spec import RunSpec
-from engine.specs.checks import TABLES, validate_spec
+from engine.run_spec import SETTINGS, RunSpec
+from engine.specs.checks import validate_spec
+from engine.specs.choices import choices_of
 
 FOLDER = Path(__file__).with_name("presets")
 AXES = {
@@ -28,36 +29,8 @@ AXES = {
 """Lists of a grid, the slowest first, and the setting that each runs over."""
 
 NEEDED = ("datasets", "networks", "techniques", "seeds")
-PROTOCOL = tuple(f.name for f in fields(RunSpec) if f.name not in AXES.values())
+PROTOCOL = tuple(name for name in SETTINGS if name not in AXES.values())
 _ANY_SIDE = 1_000_000
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """A type of settings: what TOML may say for it, in words and as a test, and what becomes of that."""
-
-    words: str
-    fits: Callable[[Any], bool]
-    read: Callable[[Any], Any]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(fits, value))
-
-
-_KINDS: Mapping[Any, _Kind] = {
-    int: _Kind("a whole number", lambda value: type(value) is int, int),
-    float: _Kind("a number", _is_number, float),
-    str: _Kind("text", lambda value: isinstance(value, str), str),
-    bool: _Kind("true or false", lambda value: isinstance(value, bool), bool),
-    tuple[float, ...]: _Kind("a list of numbers", _is_list_of(_is_number), lambda value: tuple(map(float, value))),
-    tuple[str, ...]: _Kind("a list of texts", _is_list_of(lambda value: isinstance(value, str)), tuple),
-}
-_KIND_OF = {name: _KINDS[kind] for name, kind in get_type_hints(RunSpec).items() if kind in _KINDS}
 
 
 @dataclass(frozen=True)
@@ -157,18 +130,19 @@ class _Section:
 
     def _axis(self, axis: str, values: Any) -> list[Any]:
         setting = AXES[axis]
-        allowed = f"; allowed: {', '.join(TABLES[setting])}" if setting in TABLES else ""
+        table = choices_of(setting)
+        allowed = f"; allowed: {', '.join(table)}" if table else ""
         if not isinstance(values, list) or not values:
             seen = "missing" if values is None else repr(values)
             raise self.error(f"{axis} is {seen}; it should be a list with a value or more{allowed}.", axis)
         for value in values:
             self._read(axis, setting, value)
-            if setting in TABLES and value not in TABLES[setting]:
-                raise self.error(str(unknown_name(value, TABLES[setting], setting)), axis, value)
+            if table is not None and value not in table:
+                raise self.error(str(unknown_name(value, table, setting)), axis, value)
         return values
 
     def _read(self, key: str, setting: str, value: Any) -> Any:
-        kind = _KIND_OF[setting]
+        kind = SETTINGS[setting].kind
         if not kind.fits(value):
             whose = f"{key} is" if key == setting else f"{key} has"
             raise self.error(f"{whose} {value!r}; it should be {kind.words}.", key, value)
@@ -177,8 +151,9 @@ class _Section:
     def _blamed(self, message: str, point: Mapping[str, Any], fixed: Mapping[str, Any]) -> PruneScopeError:
         """The error at the setting that its text names first."""
         axes = {setting: axis for axis, setting in AXES.items()}
-        named = {key: re.search(rf"(?i)\b{key.replace('_', '[ _]').rstrip('s')}", message) for key in (*fixed, *point)}
-        places = [(found.start(), key) for key, found in named.items() if found]
+        words = {key: key.replace("_", "[ _]").rstrip("s") for key in (*fixed, *point)}
+        matches = {key: re.search(rf"(?i)\b{word}", message) for key, word in words.items()}
+        places = [(match.start(), key) for key, match in matches.items() if match]
         key = min(places)[1] if places else ""
         return self.error(message, axes.get(key, key), point.get(key))
 

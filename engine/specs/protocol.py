@@ -1,24 +1,10 @@
 """A run's protocol in a few words: the settings beside its identity, so that unlike runs are never averaged."""
 
-from dataclasses import asdict, fields
+from engine.pruning.schedules import schedule_settings
+from engine.run_spec import DEFAULTS, IDENTITY, IMPORTED, RunSpec, names_in
 
-from engine.run_spec import IDENTITY, MITIGATION_SETTINGS, RunSpec
-
-_SAID = frozenset(
-    (
-        *IDENTITY,
-        *MITIGATION_SETTINGS,
-        "share",
-        "levels",
-        "sparsities",
-        "begin_step",
-        "end_step",
-        "every_steps",
-        "epochs",
-        "epochs_after",
-    )
-)
-_SILENT = frozenset(("diagnose", "keep_scores", "keep_checkpoints"))
+_PHRASED = ("epochs", "epochs_after", "crop", "flip")
+"""Settings that have a phrase of their own, which comes before the rest."""
 
 
 def protocol(spec: RunSpec) -> str:
@@ -30,18 +16,15 @@ def protocol(spec: RunSpec) -> str:
         parts.append(f"crop {spec.crop}")
     if spec.flip:
         parts.append("flip")
-    defaults = {f.name: f.default for f in fields(RunSpec)}
-    parts += [
-        f"{name.replace('_', ' ')} {_words(value)}"
-        for name, value in asdict(spec).items()
-        if name not in _SAID | _SILENT | {"crop", "flip"} and value != defaults[name]
-    ]
+    phrased = {*IDENTITY, *schedule_settings(), *_PHRASED}
+    others = {name: getattr(spec, name) for name in names_in("data", "training", "pruning") if name not in phrased}
+    parts += [f"{name.replace('_', ' ')} {_words(value)}" for name, value in others.items() if value != DEFAULTS[name]]
     return ", ".join(parts)
 
 
 def _schedule(spec: RunSpec) -> str:
-    if spec.schedule == "imported":
-        return "imported"
+    if spec.schedule == IMPORTED:
+        return IMPORTED
     if spec.schedule == "iterative":
         return f"{spec.levels} levels of {spec.share:.0%}"
     at = ", ".join(f"{100 * value:.4g}" for value in spec.sparsities)

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from engine import __version__
 from engine.errors import PruneScopeError
-from engine.run_spec import CONTROL, IDENTITY, digest
+from engine.pruning.techniques import TECHNIQUES
+from engine.run_spec import IDENTITY, IMPORTED, digest
 from engine.specs.mitigation import mitigation_words
 from engine.specs.protocol import protocol
 from engine.store.files import PLACEHOLDER, checksum_ok, embed_checksum, file_digest, write_file
@@ -115,7 +116,8 @@ class Catalog:
     def _identities(self) -> dict[bool, tuple[NDArray[np.bool_], pd.DataFrame]]:
         """For pruned runs (False) and controls (True): which rows of `runs` they are, and what identifies them."""
         runs = self.runs[["run", *IDENTITY[:-1], "protocol", "seed"]]
-        is_control = ((runs["technique"] == CONTROL) & (runs["schedule"] != "imported")).to_numpy()
+        controls = [key for key, row in TECHNIQUES.items() if row.is_control]
+        is_control = (runs["technique"].isin(controls) & (runs["schedule"] != IMPORTED)).to_numpy()
         if not is_control.any():
             return {False: (~is_control, runs), True: (is_control, runs)}
         named = [name for name in runs if name != "seed"]

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.errors import PruneScopeError
+from engine.pruning.schedules import planned_levels
 from engine.store import catalog
 from engine.store.files import checked_tensors, publish, remove_folder, write_file
 from engine.store.run_files import SPEC, RunRecord
@@ -133,7 +134,7 @@ def _check_run(record: RunRecord, tables: Mapping[str, pa.Table], tested: _Teste
     """Raise ValueError where the tables of a run do not fit its spec, each other, or the examples."""
     levels, classes = tables["levels"].to_pandas(), tables["classes"].to_pandas()
     said, numbers = tables["predictions"].to_pydict(), levels["level"].to_numpy()
-    planned, computed_here = record.spec.n_levels + 1, "stopped" in record.provenance
+    planned, computed_here = len(planned_levels(record.spec)) + 1, "stopped" in record.provenance
     if computed_here and len(numbers) != planned and not (record.provenance["stopped"] and len(numbers) < planned):
         raise ValueError(f"it has {len(numbers)} levels, its spec asks for {planned}")
     if not len(numbers) or (np.diff(numbers) <= 0).any():

@@ -13,6 +13,7 @@ from engine.datasets.dataset_table import Dataset, Request, load_dataset
 from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS, input_size
 from engine.pruning.masks import full_masks
+from engine.pruning.schedules import n_epochs_after, planned_levels
 from engine.run_spec import RunSpec
 from engine.training.device import pick_device
 from engine.training.evaluation import evaluate_network
@@ -111,9 +112,10 @@ def estimate(specs: Sequence[RunSpec], root: Path, device: str, workers: int) ->
 def _seconds_of(spec: RunSpec, dataset: Dataset, rate: Rate) -> float:
     """What one run takes, as if it trained its dense network itself."""
     n_validation = round(spec.validation * len(dataset.train.labels))
-    epochs = spec.epochs + spec.n_levels * spec.n_epochs_after
+    n_levels = len(planned_levels(spec))
+    epochs = spec.epochs + n_levels * n_epochs_after(spec)
     trained = epochs * (len(dataset.train.labels) - n_validation)
-    tested = (spec.n_levels + 1) * (len(dataset.test.labels) + n_validation)
+    tested = (n_levels + 1) * (len(dataset.test.labels) + n_validation)
     return trained / rate.training + tested / rate.testing
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.errors import PruneScopeError
+from engine.pruning.schedules import planned_levels
 from engine.run_spec import RunSpec
 from engine.store.run_files import RunRecord
 from engine.store.study import Study, examples_name
@@ -55,10 +56,11 @@ def reproduction_spec(study: Study, run: str, n_levels: int | None = None) -> Ru
     if "stopped" not in record.provenance:
         raise PruneScopeError(f"Run {run} was imported: how to compute its predictions is not known here.")
     spec = record.spec
-    if n_levels is None or n_levels >= spec.n_levels:
+    n_planned = len(planned_levels(spec))
+    if n_levels is None or n_levels >= n_planned:
         return spec
     if n_levels < 1:
-        raise PruneScopeError(f"levels is {n_levels}; allowed is 1 to {spec.n_levels}, the levels of run {run}.")
+        raise PruneScopeError(f"levels is {n_levels}; allowed is 1 to {n_planned}, the levels of run {run}.")
     if spec.schedule == "iterative":
         return replace(spec, levels=n_levels)
     return replace(spec, sparsities=spec.sparsities[:n_levels])
@@ -68,7 +70,7 @@ def compare_runs(study: Study, run: str, aside: Study, again: RunSpec) -> Rebuil
     """A run of the study beside what `reproduction_spec` of it came to in the study `aside`."""
     labels = _labels(study, aside, examples_name(again))
     (numbers, kept), (numbers_again, new) = study.prediction_matrix(run), aside.prediction_matrix(again.key)
-    wanted = [level for level in numbers.tolist() if level <= again.n_levels]
+    wanted = [level for level in numbers.tolist() if level <= len(planned_levels(again))]
     levels = []
     for level in np.intersect1d(wanted, numbers_again).tolist():
         then, now = kept[numbers == level][0], new[numbers_again == level][0]

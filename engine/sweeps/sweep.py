@@ -6,6 +6,7 @@ from typing import Protocol
 
 from engine.errors import PruneScopeError
 from engine.run_spec import Progress, RunSpec
+from engine.specs.dense_key import dense_key
 from engine.specs.preset import Preset
 from engine.store import catalog
 from engine.store.claims import living_claims, remove_dead_claims
@@ -113,7 +114,7 @@ class _Sweep:
         # One finished run brings back the example table of all that were tested on it.
         lost = {examples_name(spec): spec for key, spec in wanted.items() if key in there}
         self.todo |= {spec.key: spec for name, spec in lost.items() if name not in tables}
-        self.dense = {key: spec.dense_key for key, spec in self.todo.items()}
+        self.dense = {key: dense_key(spec) for key, spec in self.todo.items()}
         self.out: dict[str, RunSpec] = {}
         self.losses: dict[str, int] = {}
 

@@ -15,8 +15,6 @@ from engine.pruning.schedules import TREATMENTS
 from engine.pruning.techniques import TECHNIQUES
 
 MISSING = "—"
-NOT_POINTS = ("intensification", "excessive_loss_gap")
-"""Measures of unfairness that are no differences of rates."""
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^&])")
 _ADDRESS = re.compile(r"https?(?=\\:)|www(?=\\\.)|@", re.IGNORECASE)
@@ -85,7 +83,12 @@ def plus_minus(low: float, high: float, digits: int = 1) -> str:
 
 def unfairness(value: float, measure: str) -> str:
     """An unfairness in its measure's unit: points for gaps of accuracy, a plain number otherwise."""
-    return number(value) if measure in NOT_POINTS else points(value, sign=False)
+    return points(value, sign=False) if in_points(measure) else number(value)
+
+
+def in_points(measure: str) -> bool:
+    """Whether a measure is a difference of rates, as accuracy and all but a few measures of unfairness are."""
+    return measure not in UNFAIRNESS or UNFAIRNESS[measure].unit == "points"
 
 
 def seeds(n: float) -> str:
@@ -110,7 +113,7 @@ def dataset(key: str) -> str:
 
 def treatment(key: str) -> str:
     """A treatment's name."""
-    return key.capitalize() if key in TREATMENTS else str(key)
+    return TREATMENTS[key].label if key in TREATMENTS else str(key)
 
 
 def model(row: Mapping[Hashable, object] | pd.Series) -> str:

@@ -1,12 +1,12 @@
 """A run's protocol in sentences, and how it differs from the paper that it follows."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Any
 
-from engine.run_spec import RunSpec
+from engine.run_spec import IDENTITY, IMPORTED, SETTINGS, RunSpec, names_in
+from engine.setting import Setting
 from engine.specs.preset import load_preset
 from pages.shared import formats
 
@@ -15,10 +15,6 @@ PAPERS = {
     "oneshot": ("Good 2022", ("recall-distortion",)),
 }
 """The paper that used each schedule, and the presets that hold its protocol, the closest first."""
-
-
-IMPORTED = "imported"
-"""Schedule of runs whose predictions came from elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -32,33 +28,58 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A setting that is compared with a paper's: its name, how a value is written, and how a sentence puts it."""
-
-    label: str
-    write: Callable[[Any], str] = str
-    sentence: str = "{label} {value}"
-
-    def words(self, value: Any) -> str:
-        """The setting in a sentence."""
-        written = self.write(value)
-        name = self.label.lower()
-        if written == "1":
-            name = name.replace("epochs", "epoch").replace("levels", "level")
-        return f"no {name}" if written in ("no", "none") else self.sentence.format(label=name, value=written)
-
-
-@dataclass(frozen=True)
 class Difference:
-    """One setting that differs from the paper's."""
+    """One setting that differs from the paper's: its value here, and the paper's."""
 
     setting: Setting
     here: Any
-    there: Any
+    paper: Any
 
 
-def _pixels(value: int) -> str:
-    return f"{value} pixels" if value else "none"
+_SAID_FIRST = ("split", "epochs", "epochs_after", "levels", "share", "sparsities", "crop", "flip")
+"""Settings that open the comparison with a paper, in this order; others follow in the order of the spec."""
+
+_SENTENCES = {
+    "epochs": "{value} {label}",
+    "levels": "{value} {label}",
+    "share": "{value} {label}",
+    "pixels": "{label} of {value}",
+}
+"""How a sentence puts a setting, by its unit."""
+
+
+def compared_settings() -> tuple[str, ...]:
+    """Settings that are compared with a paper's: all that shape training and pruning, but for what tells runs apart."""
+    names = [name for name in names_in("data", "training", "pruning") if name == "split" or name not in IDENTITY]
+    return (*_SAID_FIRST, *(name for name in names if name not in _SAID_FIRST))
+
+
+def written(setting: Setting, value: Any) -> str:
+    """A setting's value for people, in its unit."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not value:
+        return setting.about.zero or ("none" if value in ("", ()) else formats.number(value))
+    if isinstance(value, tuple):
+        return _rates(value) if setting.about.unit == "share" else ", ".join(map(str, value))
+    if setting.about.unit == "share":
+        return _share(value)
+    if setting.about.unit == "pixels":
+        return f"{value} pixels"
+    return formats.number(value) if isinstance(value, float) else str(value)
+
+
+def in_words(setting: Setting, value: Any) -> str:
+    """A setting and its value in a sentence: "30 epochs", "random crop of 4 pixels", "no random mirror"."""
+    text, label = written(setting, value), setting.about.label.lower()
+    if text == "1":
+        label = label.replace("epochs", "epoch").replace("levels", "level")
+    if text in ("no", "none"):
+        return f"no {label}"
+    if isinstance(value, bool):
+        return label
+    unit = "" if isinstance(value, tuple) else setting.about.unit
+    return _SENTENCES.get(unit, "{label} {value}").format(label=label, value=text)
 
 
 def _rates(values: tuple[float, ...]) -> str:
@@ -69,31 +90,13 @@ def _share(value: float) -> str:
     return formats.percent(value, 0)
 
 
-COMPARED: dict[str, Setting] = {
-    "split": Setting("Split"),
-    "epochs": Setting("Epochs", sentence="{value} {label}"),
-    "epochs_after": Setting("Epochs after the cut", lambda value: str(value or "as many"), "{value} {label}"),
-    "levels": Setting("Levels", sentence="{value} {label}"),
-    "share": Setting("Cut at each level", _share, "{value} {label}"),
-    "sparsities": Setting("Sparsities", _rates),
-    "crop": Setting("Random crop", _pixels, "{label} of {value}"),
-    "flip": Setting("Random mirror", lambda value: "yes" if value else "no", "{label}"),
-    "batch_size": Setting("Batch size"),
-    "learning_rate": Setting("Learning rate", formats.number),
-    "momentum": Setting("Momentum", formats.number),
-    "weight_decay": Setting("Weight decay", formats.number),
-    "validation": Setting("Held out for validation", _share, "{value} {label}"),
-}
-"""Settings of a spec that are compared with a paper's."""
-
-
 def protocol_sentences(spec: RunSpec) -> str:
     """How the runs of an experiment were trained and pruned, for people."""
     if spec.schedule == IMPORTED:
         return "These predictions were made elsewhere; how the networks were trained and pruned is not recorded here."
-    seen = [f"shifted by up to {spec.crop} pixels"] if spec.crop else []
-    seen += ["mirrored at random"] if spec.flip else []
-    images = f"Training images are {' and '.join(seen)}." if seen else "Training images are not augmented."
+    changes = [f"shifted by up to {spec.crop} pixels"] if spec.crop else []
+    changes += ["mirrored at random"] if spec.flip else []
+    images = f"Training images are {' and '.join(changes) or 'not augmented'}."
     rates = {"momentum": spec.momentum, "weight decay": spec.weight_decay}
     extra = "".join(f", {name} {formats.number(value)}" for name, value in rates.items() if value)
     return (
@@ -134,12 +137,10 @@ def reference(schedule: str, dataset: str, network: str) -> Reference | None:
 
 
 def differences(spec: RunSpec, paper: Reference) -> list[Difference]:
-    """Settings in which a run differs from the paper's; the split counts only on the paper's data."""
-    return [
-        Difference(setting, getattr(spec, name), getattr(paper.spec, name))
-        for name, setting in COMPARED.items()
-        if getattr(spec, name) != getattr(paper.spec, name) and (name != "split" or paper.same_data)
-    ]
+    """Settings in which a run differs from the paper's; those of the data count only on the paper's data."""
+    names = [name for name in compared_settings() if paper.same_data or SETTINGS[name].about.section != "data"]
+    pairs = {name: (getattr(spec, name), getattr(paper.spec, name)) for name in names}
+    return [Difference(SETTINGS[name], here, there) for name, (here, there) in pairs.items() if here != there]
 
 
 def difference_sentence(spec: RunSpec, fewest: int, most: int = 0) -> str:
@@ -155,8 +156,8 @@ def difference_sentence(spec: RunSpec, fewest: int, most: int = 0) -> str:
     if paper is None:
         return "None of the papers used this schedule with this network."
     parts = [
-        f"{found.setting.words(found.here)} (there {found.setting.write(found.there)})"
-        for found in differences(spec, paper)
+        f"{in_words(difference.setting, difference.here)} (there {written(difference.setting, difference.paper)})"
+        for difference in differences(spec, paper)
     ]
     if fewest < paper.n_seeds:
         seeds = f"{fewest} to {formats.seeds(most)}" if most > fewest else formats.seeds(fewest)

@@ -8,6 +8,8 @@ import pandas as pd
 
 from engine.analysis.columns import VARIANT
 from engine.analysis.curves.controls import Against
+from engine.analysis.unfairness import UNFAIRNESS
+from engine.pruning.schedules import n_epochs_after
 from engine.run_spec import RunSpec
 from pages.shared import formats
 from pages.shared.cache import catalog as load
@@ -42,7 +44,7 @@ def training_of(source: Source, experiment: Experiment, rows: pd.DataFrame, leve
 
 def epochs_in_all(spec: RunSpec, technique: str, treatment: str, level: int) -> int:
     """Epochs behind the weights of a network at this level; rewinding forgets those before."""
-    after = replace(spec, technique=technique).n_epochs_after
+    after = n_epochs_after(replace(spec, technique=technique))
     if not level or not after:
         return spec.epochs
     if treatment != "finetune":
@@ -55,10 +57,10 @@ def control_sentence(found: Mapping[str, Against], epochs: int, measure: str) ->
     accuracy, unfair = found["accuracy"], found.get(measure)
     there, changes = [f"accuracy {formats.percent(accuracy.control)}"], [f"accuracy by {_change(accuracy, 'accuracy')}"]
     if unfair is not None:
-        alpha = measure == "intensification"
-        kind = "" if alpha else f" ({formats.measure(measure).lower()})"
-        there.append(f"{'alpha' if alpha else 'unfairness'} {formats.unfairness(unfair.control, measure)}{kind}")
-        changes.append(f"{'alpha' if alpha else 'unfairness'} by {_change(unfair, measure)}")
+        symbol = UNFAIRNESS[measure].symbol
+        kind = "" if symbol else f" ({formats.measure(measure).lower()})"
+        there.append(f"{symbol or 'unfairness'} {formats.unfairness(unfair.control, measure)}{kind}")
+        changes.append(f"{symbol or 'unfairness'} by {_change(unfair, measure)}")
     return (
         f"Trained as long without pruning ({epochs} epochs, {formats.seeds(accuracy.n_seeds)}): {', '.join(there)}. "
         f"Against that, pruning changes {' and '.join(changes)}."
@@ -82,7 +84,7 @@ def gain_sentence(gain: float, dense_epochs: int, epochs: int) -> str:
 
 def _change(found: Against, measure: str) -> str:
     """A change with half of its interval, in the measure's unit."""
-    if measure in formats.NOT_POINTS:
+    if not formats.in_points(measure):
         sign, half = "+" if found.change > 0 else "", (found.high - found.low) / 2
         doubt = "" if half != half else f" ± {formats.number(half, 2)}"
         return f"{sign}{formats.number(found.change, 2)}{doubt}"

@@ -19,7 +19,8 @@ from engine.analysis.group_counts import group_counts
 from engine.analysis.unfairness import UNFAIRNESS
 from engine.datasets import attributes
 from engine.datasets.dataset_table import DATASETS
-from engine.run_spec import CONTROL, RunSpec
+from engine.pruning.techniques import CONTROL
+from engine.run_spec import RunSpec
 from engine.specs.preset import load_preset
 from engine.store import catalog
 from engine.store.study import Study
@@ -345,7 +346,7 @@ def test_nonsense_in_the_address_of_the_curves_is_left_out(open_page: OpenPage) 
 @pytest.mark.parametrize("measure", list(UNFAIRNESS))
 def test_every_measure_has_a_curve_or_a_reason(open_page: OpenPage, measure: str) -> None:
     app = open_page("pages/class_curves.py", "no-dense", measure=UNFAIRNESS[measure].label)
-    needs_dense = {"dense", "dense_loss"} & set(UNFAIRNESS[measure].needs)
+    needs_dense = UNFAIRNESS[measure].needs_dense
     assert ("cannot be computed" in words(app)) == bool(needs_dense)
 
 

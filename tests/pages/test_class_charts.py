@@ -173,7 +173,7 @@ def test_unfairness_is_drawn_in_its_unit(measure: str) -> None:
     in_points = "points" in figure.layout.yaxis.title.text
     rows = curves[curves["technique"] == TECHNIQUES[0]].sort_values("level")
     np.testing.assert_allclose(lines(figure)[0].y, rows["unfairness"] * (100 if in_points else 1))
-    assert in_points == (measure not in ("intensification", "excessive_loss_gap"))
+    assert in_points == (UNFAIRNESS[measure].unit == "points")
     assert ("pt" in lines(figure)[0].text[1]) == in_points
 
 

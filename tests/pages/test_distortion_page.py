@@ -12,7 +12,7 @@ from engine.analysis.curves.controls import beside_controls
 from engine.analysis.distortion.alpha import alphas
 from engine.analysis.distortion.paper_findings import findings
 from engine.analysis.distortion.verdicts import at_ratios, cells, helpful_ranges
-from engine.run_spec import CONTROL
+from engine.pruning.techniques import CONTROL
 from engine.store import catalog
 from pages.shared import formats
 from pages.shared.cache import catalog as load

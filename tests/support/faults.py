@@ -26,6 +26,7 @@ from engine.runs import dense
 from engine.runs import run as experiment
 from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
+from engine.specs.dense_key import dense_key
 from engine.specs.preset import Preset
 from engine.store import catalog, claims, files
 from engine.store.study import Study
@@ -74,7 +75,7 @@ def log_work(folder: Path) -> Path:
 
     def logged_train(spec: RunSpec, *others: object) -> None:
         train(spec, *others)
-        log("dense", spec.dense_key)
+        log("dense", dense_key(spec))
 
     experiment.run_experiment, experiment._Run._keep, dense._train_dense = logged_run, logged_keep, logged_train
     return path

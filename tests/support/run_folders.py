@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from engine.pruning.schedules import planned_levels
 from engine.run_spec import RunSpec
 from engine.store.run_tables import LevelResult, RunTables, run_tables
 from engine.store.study import Study, examples_name
@@ -32,7 +33,7 @@ def made_tables(spec: RunSpec) -> RunTables:
             margin=random.random(N_EXAMPLES),
             loss=random.random(N_EXAMPLES),
         )
-        for level in range(spec.n_levels + 1)
+        for level in range(len(planned_levels(spec)) + 1)
     ]
     return run_tables(outcomes, LABELS, N_CLASSES, spec.keep_scores)
 

@@ -1,5 +1,6 @@
 """What does pruning change against the same training without it: pairs of equal seed and level."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import pandas as pd
@@ -7,16 +8,19 @@ import pandas as pd
 from engine.analysis.columns import MODEL, VARIANT
 from engine.analysis.curves.class_curves import with_accuracy
 from engine.analysis.intervals import t_interval
-from engine.run_spec import ONLY_QUANTIZED
 
 
 @dataclass(frozen=True, eq=False)
 class Controls:
-    """Networks that trained on without being pruned: the tables of `red_flags` for them."""
+    """Networks that trained on without being pruned: the tables of `red_flags` for them.
+
+    `untrained` names the techniques after which nothing is trained, so that they need no control.
+    """
 
     levels: pd.DataFrame
     classes: pd.DataFrame
     groups: pd.DataFrame | None = None
+    untrained: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,11 @@ class Against:
     n_seeds: int
 
 
-def trains_longer(technique: str, treatment: str, mitigation: str) -> bool:
-    """Whether a pruned model has trained longer than its dense network, so that it needs a control; the control is not
-    mitigated."""
-    return treatment == "finetune" and mitigation in ("none", "") and technique not in ONLY_QUANTIZED
+def trains_longer(variant: tuple[str, str, str], untrained: Collection[str]) -> bool:
+    """Whether a pruned model (technique, treatment, mitigation) has trained longer than its dense network, so that it
+    needs a control; the control is not mitigated. After the techniques in `untrained` nothing is trained."""
+    technique, treatment, mitigation = variant
+    return treatment == "finetune" and mitigation in ("none", "") and technique not in untrained
 
 
 def against_control(
@@ -67,17 +72,18 @@ def beside_controls(models: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFram
     return pairs.assign(dense_accuracy=pairs.pop("accuracy_control"))
 
 
-def control_runs(levels: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
+def control_runs(levels: pd.DataFrame, controls: Controls) -> pd.Series:
     """The control of each run (index) that trains longer than its dense network and has one of the same seed."""
     runs = levels.drop_duplicates("run").set_index("run")
-    runs = runs[[trains_longer(*map(str, variant)) for variant in runs[list(VARIANT)].itertuples(index=False)]]
-    return runs["seed"].map(controls.drop_duplicates("seed").set_index("seed")["run"].astype(str)).dropna()
+    variants = zip(*(runs[name].astype(str) for name in VARIANT), strict=True)
+    runs = runs[[trains_longer(variant, controls.untrained) for variant in variants]]
+    return runs["seed"].map(controls.levels.drop_duplicates("seed").set_index("seed")["run"].astype(str)).dropna()
 
 
-def against_controls(totals: pd.DataFrame, levels: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFrame:
+def against_controls(totals: pd.DataFrame, levels: pd.DataFrame, controls: Controls) -> pd.DataFrame:
     """The curves with the control's mean accuracy at the same level for that of dense, where all seeds have one."""
     there = levels.assign(control=levels["run"].astype(str).map(control_runs(levels, controls)).astype(object))
-    known = controls[["run", "level", "accuracy"]].astype({"run": str})
+    known = controls.levels[["run", "level", "accuracy"]].astype({"run": str})
     there = there.drop(columns="accuracy").merge(
         known.rename(columns={"run": "control"}), on=["control", "level"], how="left"
     )

@@ -85,7 +85,7 @@ def kept_levels(levels: pd.DataFrame, within: float = 0.01, controls: Controls |
     """The first columns of `red_flags`, and the reason: the level of each model that it looks at."""
     totals = total_curves(levels).assign(controlled=False)
     if controls is not None:
-        totals = against_controls(totals, levels, controls.levels)
+        totals = against_controls(totals, levels, controls)
     kept = totals[(totals["level"] > 0) & (totals["accuracy"] >= totals["dense_accuracy"] - within - ROUNDING)]
     sparsest = kept.sort_values("sparsity", kind="stable").drop_duplicates(list(MODEL), keep="last")
     models = totals.groupby(list(MODEL), observed=True, dropna=False)["dense_accuracy"].first().reset_index()
@@ -102,7 +102,7 @@ def kept_runs(levels: pd.DataFrame, flags: pd.DataFrame, controls: Controls | No
     the run of its control, NaN where it is compared with its own dense level."""
     kept = flags[[*MODEL, "level", "controlled"]].reset_index().dropna(subset="level")
     runs = levels.drop_duplicates("run")[["run", *MODEL]].merge(kept, on=list(MODEL)).set_index("run")
-    found = control_runs(levels, controls.levels) if controls is not None else pd.Series(dtype=object)
+    found = control_runs(levels, controls) if controls is not None else pd.Series(dtype=object)
     control = found.reindex(runs.index).where(runs["controlled"])
     return runs[["index", "level"]].assign(control=control)
 

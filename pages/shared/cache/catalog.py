@@ -21,6 +21,7 @@ from engine.analysis.group_counts import group_counts
 from engine.analysis.unfairness import unfairness_table
 from engine.datasets.dataset_table import ImageSet, Request, load_dataset
 from engine.errors import PruneScopeError
+from engine.pruning.techniques import untrained_techniques
 from engine.run_spec import RunSpec
 from engine.store import catalog
 from engine.store.catalog import Catalog
@@ -184,7 +185,11 @@ def unfairness_means(source: Source, experiment: Experiment, measure: str) -> pd
 def flags(source: Source, experiment: Experiment) -> RedFlags:
     """Who loses most at the sparsest level of each model that keeps its accuracy; groups where examples name them."""
     models, counts = levels(source, experiment), classes(source, experiment)
-    controls = Controls(control_levels(source, experiment), control_classes(source, experiment))
+    controls = Controls(
+        control_levels(source, experiment),
+        control_classes(source, experiment),
+        untrained=untrained_techniques(),
+    )
     found = controls if len(controls.levels) else None
     kept = kept_levels(models, controls=found)
     runs = kept_runs(models, kept, found)

@@ -7,6 +7,7 @@ from engine.analysis.columns import VARIANT
 from engine.analysis.curves.class_curves import with_accuracy
 from engine.analysis.curves.controls import Against, against_control, trains_longer
 from engine.analysis.unfairness import unfairness_table
+from engine.pruning.techniques import untrained_techniques
 from pages.shared.cache import catalog as load
 from pages.shared.cache.catalog import Experiment, Source
 
@@ -19,7 +20,7 @@ def beside_control(
     source: Source, experiment: Experiment, variant: Variant, level: int, measure: str
 ) -> dict[str, Against] | None:
     """Accuracy and unfairness of a model at a level, each against that of the control; None where it has no control."""
-    if not level or not trains_longer(*variant):
+    if not level or not trains_longer(variant, untrained_techniques()):
         return None
     controls = _at(load.control_levels(source, experiment), load.control_classes(source, experiment), level, measure)
     if controls.empty:
@@ -34,7 +35,7 @@ def beside_control(
 @st.cache_resource(max_entries=256, show_spinner=False)
 def classes_of_control(source: Source, experiment: Experiment, variant: Variant, level: int) -> pd.Series | None:
     """Mean accuracy of each class (index) of the controls at a level; None where a seed of the model has none."""
-    if not level or not trains_longer(*variant):
+    if not level or not trains_longer(variant, untrained_techniques()):
         return None
     models, rows = _of(load.levels(source, experiment), variant), load.control_classes(source, experiment)
     seeds = set(models.loc[models["level"] == level, "seed"])

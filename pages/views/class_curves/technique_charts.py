@@ -36,7 +36,7 @@ def total_chart(totals: pd.DataFrame, worst: pd.DataFrame, classes: ClassLook, b
 
 def unfairness_chart(curves: pd.DataFrame, measure: str, classes: ClassLook, bands: bool) -> go.Figure:
     """Unfairness in one measure by technique and treatment."""
-    in_points = formats.unfairness(0.0, measure).endswith("pt")
+    in_points = formats.in_points(measure)
     name = formats.chart_text(formats.measure(measure))
     texts = [
         f"{_head(row)}<br>{name} {formats.unfairness(row['unfairness'], measure)} {_spread(row, in_points)}<br>"

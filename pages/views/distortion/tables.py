@@ -12,6 +12,7 @@ from engine.analysis.curves import controls as control
 from engine.analysis.curves.controls import against_control, trains_longer
 from engine.analysis.distortion.verdicts import MARKS, verdict
 from engine.errors import PruneScopeError
+from engine.pruning.techniques import untrained_techniques
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache import models as load_models
@@ -62,7 +63,7 @@ def beside_controls(
     for name, rows in models.groupby("series", observed=True, sort=False):
         one, found = series[str(name)], None
         controls = load_models.control_alphas(source, one.experiment, base)
-        if len(controls) and trains_longer(*one.variant):
+        if len(controls) and trains_longer(one.variant, untrained_techniques()):
             found = control.beside_controls(rows, controls)
         if found is not None:
             controlled.add(str(name))
@@ -80,7 +81,7 @@ def control_cells(
         one = series[str(name)]
         controls = load_models.control_alphas(source, one.experiment, base)
         found = None
-        if len(controls) and trains_longer(*one.variant):
+        if len(controls) and trains_longer(one.variant, untrained_techniques()):
             found = against_control(cell, controls, "alpha", confidence)
         if found is not None:
             rows.append((name, ratio, found.control, found.change, found.low, found.high))

@@ -80,7 +80,7 @@ def frontier_chart(
                 mark = {"symbol": symbol, "size": size, "color": ink(dark), "line": {"width": 2, "color": ink(dark)}}
                 shown = {"x": [x[at]], "y": [y[at]], "text": [texts[at]], "marker": mark}
                 traces.append({"mode": "markers", "name": name, "hovertemplate": HOVER, **shown})
-    in_points = choice.measure not in ("intensification", "excessive_loss_gap")
+    in_points = formats.in_points(choice.measure)
     axis = {"title": f"unfairness: {formats.measure(choice.measure)}", "tickformat": ".1%" if in_points else ""}
     layout = chart_layout(520, xaxis=sparsity_look(scale), yaxis=axis)
     layout["legend"]["font"] = {"size": 11}

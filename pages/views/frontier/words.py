@@ -7,7 +7,7 @@ import pandas as pd
 from engine.analysis.columns import VARIANT
 from engine.analysis.frontier.choice import BELOW_THRESHOLD, Choice, GiveUp
 from engine.analysis.frontier.stability import Agreement
-from engine.run_spec import ONLY_QUANTIZED
+from engine.pruning.techniques import trains_after
 from pages.shared import formats
 
 
@@ -18,7 +18,7 @@ def point_name(point: pd.Series) -> str:
     way = formats.plain(formats.treatment(str(point["treatment"]))).lower()
     extra = "" if point["mitigation"] in ("none", "") else f" and mitigation {formats.plain(point['mitigation'])}"
     name = formats.plain(formats.technique(str(point["technique"])))
-    if point["technique"] in ONLY_QUANTIZED:
+    if not trains_after(str(point["technique"])):
         return f"{name}{extra}, without cutting a weight"
     return f"{name} with {way}{extra} at {formats.sparsity(point['sparsity'])} sparsity"
 

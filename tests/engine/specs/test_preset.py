@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import PruneScopeError
+from engine.pruning.schedules import planned_levels
 from engine.specs.checks import validate_spec
 from engine.specs.preset import load_preset, preset_names, read_preset
 
@@ -46,7 +47,7 @@ def test_every_preset_that_ships_is_sound(name: str) -> None:
     assert preset.title and preset.description and preset.specs
     assert all(validate_spec(spec) == spec for spec in preset.specs)
     assert len({spec.key for spec in preset.specs}) == len(preset.specs)
-    size = (len(preset.specs), sum(spec.n_levels + 1 for spec in preset.specs))
+    size = (len(preset.specs), sum(len(planned_levels(spec)) + 1 for spec in preset.specs))
     assert size == SIZES.get(name, size)
     if name.startswith("paper"):
         assert {(s.epochs, s.levels, s.share, s.batch_size, s.learning_rate, s.crop, s.flip) for s in preset.specs} == {

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from engine.errors import PruneScopeError
-from engine.run_spec import CONTROL, RunSpec
+from engine.pruning.schedules import n_epochs_after, planned_levels
+from engine.pruning.techniques import CONTROL
+from engine.run_spec import RunSpec
 from engine.runs.run import run_experiment
 from engine.specs.checks import validate_spec
 from engine.store import catalog
@@ -43,7 +45,7 @@ def test_it_trains_as_a_network_of_which_too_little_is_cut_for_a_single_weight(
     control = run_experiment(spec, study, ROOT, "cpu").key
     uncut = run_experiment(replace(spec, technique="global_unstructured"), study, ROOT, "cpu").key
     (levels, said), (_, expected) = study.prediction_matrix(control), study.prediction_matrix(uncut)
-    assert len(levels) == 1 + validate_spec(spec).n_levels and np.array_equal(said, expected)
+    assert len(levels) == 1 + len(planned_levels(validate_spec(spec))) and np.array_equal(said, expected)
     found = catalog.refresh(study)
     rows = found.control_levels
     assert rows["loss"].tolist() == found.levels["loss"].tolist() and rows["loss"].is_unique, "it trains"
@@ -54,7 +56,7 @@ def test_it_trains_as_a_network_of_which_too_little_is_cut_for_a_single_weight(
 def test_it_goes_on_from_the_trained_weights_only() -> None:
     with pytest.raises(PruneScopeError, match="say 'finetune'"):
         validate_spec(replace(TINY, treatment="rewind"))
-    assert validate_spec(replace(TINY, mitigation="after")).n_epochs_after == 2
+    assert n_epochs_after(validate_spec(replace(TINY, mitigation="after"))) == 2
 
 
 def test_tables_of_pruned_networks_leave_it_aside(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from engine.commands import main
 from engine.errors import PruneScopeError
+from engine.pruning.schedules import planned_levels
 from engine.run_spec import RunSpec
 from engine.runs.run import run_experiment
 from engine.specs.checks import validate_spec
@@ -32,7 +33,7 @@ def test_a_run_or_its_first_levels_come_out_as_kept(
     run_experiment(spec, Study(tmp_path), ROOT, "cpu")
     words = ["rebuild", spec.key, "--study", str(tmp_path), "--device", "cpu"]
     assert main([*words, *(["--levels", str(n_levels)] if n_levels else [])]) == 0
-    last = n_levels or spec.n_levels
+    last = n_levels or len(planned_levels(spec))
     assert f"levels 0 to {last}, 896 predictions each, all equal" in " ".join(capsys.readouterr().out.split())
 
 

@@ -14,8 +14,10 @@ import pytest
 from engine.commands import main
 from engine.commands.progress import sweep_display
 from engine.errors import PruneScopeError
+from engine.pruning.schedules import planned_levels
 from engine.run_spec import Progress, RunSpec
 from engine.specs.checks import validate_spec
+from engine.specs.dense_key import dense_key
 from engine.specs.preset import Preset
 from engine.store import claims
 from engine.store.claims import claim
@@ -53,12 +55,12 @@ class Scripted:
             return
         spec = self.given.popleft()
         said = self.script[spec.key].pop(0) if self.script.get(spec.key) else "done"
-        yield Progress(spec.key, 0, spec.n_levels, 1, 1)
+        yield Progress(spec.key, 0, len(planned_levels(spec)), 1, 1)
         if said == "lost":
             yield Lost(spec.key)
             return
         if said == "done":
-            write_file(self.study.dense_file(spec.dense_key).with_suffix(".outcome"), b"")
+            write_file(self.study.dense_file(dense_key(spec)).with_suffix(".outcome"), b"")
             write_made_run(self.study, spec)
         yield Result(spec.key, said, "why" if said == "failed" else "")
 
@@ -79,7 +81,7 @@ def test_planned_is_done_failed_running_and_pending(tmp_path: Path) -> None:
     write_made_run(study, done)
     for spec in (done, failed, running):
         note_failure(study, spec.key, "earlier")
-    with claim(tmp_path / "claims", running.key), claim(tmp_path / "claims", f"dense-{pending.dense_key}"):
+    with claim(tmp_path / "claims", running.key), claim(tmp_path / "claims", f"dense-{dense_key(pending)}"):
         status = sweep_status([*SPECS, *SPECS], study)
     assert (status.done, status.failed) == ((done.key,), (failed.key,))
     assert (status.running, status.pending) == ((running.key,), (pending.key,))

@@ -12,12 +12,13 @@ from torch.nn import functional
 
 from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS
-from engine.pruning.techniques import TECHNIQUES
-from engine.run_spec import CONTROL, ONLY_QUANTIZED, RunSpec
+from engine.pruning.techniques import CONTROL, TECHNIQUES, untrained_techniques
+from engine.run_spec import RunSpec
 from engine.runs.checkpoints import load_states
 from engine.runs.run import run_experiment
 from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
+from engine.specs.dense_key import dense_key
 from engine.store.study import Study
 from engine.store.verify import verify_study
 from engine.training.evaluation import evaluate_network
@@ -43,7 +44,9 @@ def run_of(study: Study, technique: str) -> str:
 
 def test_rows_name_ways_that_exist() -> None:
     assert {row.quantizes for row in TECHNIQUES.values() if row.quantizes} == set(WAYS)
-    assert tuple(key for key, row in TECHNIQUES.items() if row.cuts == "nothing") == (CONTROL, *ONLY_QUANTIZED)
+    idle = [row for row in TECHNIQUES.values() if row.cuts == "nothing"]
+    assert all(row.is_control == row.trains_after == (row.key == CONTROL) for row in idle)
+    assert untrained_techniques() == {row.key for row in idle} - {CONTROL} == {"int8_dynamic", "int8_static"}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +107,7 @@ def test_sizes_are_those_of_the_file() -> None:
 
 def test_runs_record_sizes_and_stay_near_the_networks_they_quantize(digits: Study) -> None:
     levels = digits.levels().set_index(["run", "level"])
-    for technique in ONLY_QUANTIZED:
+    for technique in untrained_techniques():
         run = run_of(digits, technique)
         size = digits.run_table(run, "sizes")
         assert size["level"].tolist() == [0, 1] and size["bytes"].iloc[1] < size["bytes"].iloc[0]
@@ -130,7 +133,7 @@ def test_a_quantized_run_is_whole_and_the_same_twice(digits: Study, tmp_path: Pa
 def test_level_one_is_the_quantized_dense_network(digits: Study, tmp_path: Path) -> None:
     spec = validate_spec(TINY)
     workspace = open_workspace(spec, tmp_path, "cpu")
-    states = load_states(digits.dense_file(spec.dense_key), torch.device("cpu"))
+    states = load_states(digits.dense_file(dense_key(spec)), torch.device("cpu"))
     assert states is not None
     network = workspace.new_network(spec)
     network.load_state_dict(states["trained"])

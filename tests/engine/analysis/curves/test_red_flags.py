@@ -90,7 +90,7 @@ def test_flags_against_controls_equal_a_plain_loop(within: float, n_controls: in
     levels, classes = (table.replace({"technique": {"random": quantized}}) for table in (levels, classes))
     trained = [table.assign(technique="unpruned") for table in study_tables(("global",), seed=9, n=400, n_seeds=3)]
     trained = [table.assign(run="c" + table["run"].astype(str)) for table in trained]
-    controls = Controls(*(table[table["seed"] < n_controls] for table in trained))
+    controls = Controls(*(table[table["seed"] < n_controls] for table in trained), untrained=frozenset({quantized}))
     flags = red_flags(levels.astype({"run": "category"}), classes, within=within, controls=controls)
     rows, alone = flags.set_index("technique"), red_flags(levels, classes, within=within).set_index("technique")
     plain = ["level", "accuracy", "dense_accuracy", "class", "class_change", "class_gap_times", "reason"]
