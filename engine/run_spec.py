@@ -195,7 +195,7 @@ def spec_from_settings(values: dict[str, Any]) -> RunSpec:
     if unknown:
         raise PruneScopeError(f"Unknown setting {unknown[0]!r}; allowed are {', '.join(sorted(SETTINGS))}.")
     plain: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in values.items()}
-    return RunSpec(**plain)
+    return RunSpec(**({"technique": DEFAULTS["technique"]} | plain))
 
 
 def digest(values: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Which data sets exist, and how one is loaded or fetched; `engine.readers` knows their formats.
+"""Which data sets exist, and how one is loaded or fetched; `engine.datasets.readers` knows their formats.
 
 Reading needs no torch; only a download loads torchvision.
 """

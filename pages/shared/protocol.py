@@ -140,7 +140,7 @@ def differences(spec: RunSpec, paper: Reference) -> list[Difference]:
     """Settings in which a run differs from the paper's; those of the data count only on the paper's data."""
     names = [name for name in compared_settings() if paper.same_data or SETTINGS[name].about.section != "data"]
     pairs = {name: (getattr(spec, name), getattr(paper.spec, name)) for name in names}
-    return [Difference(SETTINGS[name], here, there) for name, (here, there) in pairs.items() if here != there]
+    return [Difference(SETTINGS[name], here, other) for name, (here, other) in pairs.items() if here != other]
 
 
 def difference_sentence(spec: RunSpec, fewest: int, most: int = 0) -> str:

@@ -1,6 +1,8 @@
 """Specs: their keys never change, their mistakes are named."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from engine.specs.mitigation import MITIGATIONS, arm_of, mitigation_settings, mi
 from engine.specs.protocol import protocol
 
 SPEC = RunSpec("digits", "lenet", "l1_structured")
+DEMO = Path(__file__).parents[2] / "data" / "demo"
 
 
 def another(value: object) -> object:
@@ -20,13 +23,13 @@ def another(value: object) -> object:
 
 def test_known_keys_stay() -> None:
     """Results on disk are found by these; a change here orphans them."""
-    known = {
+    pinned = {
         "a2719666d117": SPEC,
         "9caac99e8c36": replace(SPEC, seed=3, treatment="finetune"),
         "904a7cf5a507": replace(SPEC, split="official", epochs=2),
         "a3a2d73c1b9d": replace(SPEC, schedule="oneshot", sparsities=(0.5, 0.98), crop=4, flip=True),
     }
-    assert {spec.key: spec for spec in known.values()} == known
+    assert {spec.key: spec for spec in pinned.values()} == pinned
 
 
 def test_a_setting_at_its_default_does_not_change_the_key() -> None:
@@ -110,6 +113,19 @@ def test_unlike_protocols_have_unlike_words(name: str) -> None:
 def test_a_wrong_setting_is_named_with_what_is_allowed(change: dict, message: str) -> None:
     with pytest.raises(PruneScopeError, match=message):
         validate_spec(replace(SPEC, **change))
+
+
+def test_a_run_of_no_technique_is_read_back() -> None:
+    """Predictions of others may call theirs so; its settings leave it out, as the dense network's do."""
+    spec = RunSpec("own", "net", "none", schedule="imported", epochs=0)
+    assert spec_from_settings(settings(spec)) == spec
+
+
+def test_every_shipped_run_is_called_by_its_key() -> None:
+    folders = [path.parent for path in DEMO.glob("runs/*/spec.json")]
+    specs = {folder.name: json.loads((folder / "spec.json").read_text())["settings"] for folder in folders}
+    assert specs and all(spec_from_settings(values).key == name for name, values in specs.items())
+    assert all(settings(spec_from_settings(values)) == values for values in specs.values())
 
 
 def test_an_unknown_setting_in_a_file_is_refused() -> None:

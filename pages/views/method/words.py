@@ -118,7 +118,7 @@ def technique_table(catalog: Catalog) -> pd.DataFrame:
 
 def treatment_sentences(catalog: Catalog) -> str:
     """What follows a cut, and what tells its effect from that of the cut; markdown."""
-    texts = [f"**{formats.treatment(key)}**: {text}" for key, text in TREATMENTS.items()]
+    texts = [f"**{row.label}**: {row.help}" for row in TREATMENTS.values()]
     n_controls = catalog.control_levels["run"].nunique()
     there = f"here {formats.count(n_controls)} runs" if n_controls else "there is none in this study"
     texts.append(

@@ -15,6 +15,7 @@ from engine.analysis.unfairness import (
     NO_SLOPE,
     TOO_FEW_CLASSES,
     UNFAIRNESS,
+    UnfairnessRow,
     unfairness_reason,
     unfairness_table,
 )
@@ -194,3 +195,14 @@ def test_equal_classes_are_never_below_zero() -> None:
     table = unfairness_table(classes, ["max_min", "mean_min", "standard_deviation"])
     values = table[["max_min", "mean_min", "standard_deviation"]].to_numpy()
     assert (values >= 0).all() and values == pytest.approx(0)
+
+
+@pytest.mark.parametrize("row", UNFAIRNESS.values(), ids=lambda row: row.key)
+def test_points_shrink_as_the_errors_do_and_plain_numbers_do_not(row: UnfairnessRow) -> None:
+    rates = {"accuracy": np.array([[0.2, 0.6, 1.0]]), "dense": np.array([[0.7, 0.9, 0.4]])}
+    fixed = {"loss": np.array([[2.0, 1.0, 0.5]]), "dense_loss": np.array([[1.0, 1.0, 1.0]]), "n": np.array([[9, 9, 9]])}
+    values = []
+    for part in (1.0, 0.5):
+        inputs = {name: 1 - part * (1 - rate) for name, rate in rates.items()} | fixed
+        values.append(row.compute(*(inputs[name] for name in row.needs)).item())
+    assert (row.unit == "points") == np.isclose(values[1], values[0] / 2)

@@ -1,12 +1,18 @@
 """The command line: what it prints, and how it says no."""
 
+import shlex
+from argparse import ArgumentParser
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.commands import main
+from engine.commands.command_line import command_line
 from engine.commands.list_tables import THINGS
+from engine.commands.run_one import add_spec_arguments
 from engine.pruning.techniques import TECHNIQUES
+from engine.run_spec import SETTINGS, RunSpec
 
 RUN = "run --dataset digits --network lenet --technique l1_structured --treatment rewind --levels 2 --epochs 1 --seed 0"
 
@@ -47,8 +53,8 @@ def test_a_mistake_is_one_sentence_and_exit_code_1(
     arguments: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*arguments.split(), "--study", str(tmp_path / "study"), "--data", str(tmp_path / "data")]) == 1
-    said = capsys.readouterr().err
-    assert message in said and "Traceback" not in said
+    printed = capsys.readouterr().err
+    assert message in printed and "Traceback" not in printed
     assert not (tmp_path / "study" / "runs").exists()
 
 
@@ -57,6 +63,28 @@ def test_ratios_are_sparsities(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main([*words.split(), "--study", str(tmp_path)]) == 0
     main(["show", "--study", str(tmp_path)])
     assert "90.00%" in capsys.readouterr().out
+
+
+def test_run_has_an_option_with_help_for_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    for setting in SETTINGS.values():
+        assert f"--{setting.name.replace('_', '-')}" in printed
+        assert setting.about.help.replace("-", "") in printed.replace("-", "")
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_command_line_computes_the_same_run(name: str) -> None:
+    values = {str: "other", bool: False, int: 77, float: 0.77}
+    default = SETTINGS[name].default
+    value = (0.5, 0.75) if name == "sparsities" else ("a", "b") if default == () else values.get(type(default), "x")
+    spec = replace(RunSpec("digits", "lenet", "l1_structured", flip=True, keep_checkpoints=True), **{name: value})
+    parser = ArgumentParser()
+    add_spec_arguments(parser)
+    words = shlex.split(command_line(spec).removeprefix("python -m engine run ").removesuffix(" --study STUDY"))
+    options = parser.parse_args(words)
+    assert RunSpec(**{each: getattr(options, each) for each in SETTINGS}) == spec
 
 
 def test_techniques_have_distinct_colours_and_labels() -> None:
