@@ -12,6 +12,7 @@ from engine.runs.dense import dense_network
 from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
 from engine.store.study import Study
+from engine.training.device import reproducible
 
 WANTED = {("mnist", 5): 0.97, ("fashion-mnist", 10): 0.85}
 
@@ -21,7 +22,7 @@ def run() -> float:
     for (dataset, epochs), wanted in WANTED.items():
         spec = validate_spec(RunSpec(dataset, "lenet", "global_unstructured", epochs=epochs))
         workspace = open_workspace(spec, data_root(), "cpu")
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, reproducible(workspace.device):
             result = dense_network(spec, Study(Path(folder)), workspace, lambda progress: None).result
         accuracy = float((result.prediction == workspace.dataset.test.labels).mean())
         print(f"{dataset}: {accuracy:.1%} after {epochs} epochs; wanted {wanted:.0%}")

@@ -22,7 +22,7 @@ from engine.networks.architectures import LeNet
 from engine.pruning.masks import Cut, apply_masks, cut_masks, full_masks, prunable
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import RunSpec
-from engine.training.device import pick_device
+from engine.training.device import reproducible
 from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
 from engine.training.split import make_split
@@ -75,9 +75,13 @@ def reference_rate(images: np.ndarray, labels: np.ndarray) -> float:
 
 
 def train_once(images: np.ndarray, labels: np.ndarray, ready: object, rates: "Queue[float]") -> None:
-    """One process of the engine: an epoch to warm up, then one that counts."""
-    device = pick_device("cpu")
-    split = make_split(images, labels, images, 28, device)
+    """One process of the engine, which stays in its scope: an epoch to warm up, then one that counts."""
+    with reproducible(torch.device("cpu")):
+        rates.put(_rate(images, labels, ready))
+
+
+def _rate(images: np.ndarray, labels: np.ndarray, ready: object) -> float:
+    split = make_split(images, labels, images, 28, torch.device("cpu"))
     network = LeNet(1, 28, 10).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     masks = cut_masks(
         prunable(network), full_masks(network), Cut(TECHNIQUES["l1_unstructured"], 0.2, generator(0, 1, "prune"))
@@ -88,7 +92,7 @@ def train_once(images: np.ndarray, labels: np.ndarray, ready: object, rates: "Qu
     ready.wait()  # type: ignore[attr-defined]
     begun = time.monotonic()
     train_network(network, split, masks, TrainingJob(SPEC, 1, generator(0, 1, "order")))
-    rates.put(len(split) / (time.monotonic() - begun))
+    return len(split) / (time.monotonic() - begun)
 
 
 def engine_rate(images: np.ndarray, labels: np.ndarray) -> float:

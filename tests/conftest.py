@@ -3,7 +3,6 @@
 import os
 import platform
 import shutil
-import sys
 import tempfile
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -62,13 +61,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long is begun first."""
     places = {group: place for place, group in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(group_of(item.nodeid), len(places)))
-
-
-@pytest.fixture(autouse=True)
-def tiny_floats() -> None:
-    """Numbers near zero count again: training turns them off for its process, and hypothesis draws them."""
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_flush_denormal(False)
 
 
 @pytest.fixture(scope="session")

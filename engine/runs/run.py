@@ -44,7 +44,7 @@ from engine.store.files import check_writable
 from engine.store.parquet import to_parquet
 from engine.store.run_tables import LevelResult, row_tables, run_tables
 from engine.store.study import Study, examples_name
-from engine.training.device import processor
+from engine.training.device import pick_device, processor, reproducible
 from engine.training.evaluation import mean_gradients
 from engine.training.loop import train_network
 from engine.training.quantization import on_cpu, quantize_network, sizes
@@ -67,7 +67,12 @@ def run_experiment(
     spec = validate_spec(spec)
     if study.has_run(spec.key):
         return RunOutcome(spec.key, computed=False)
-    workspace = open_workspace(spec, root, device)
+    with reproducible(pick_device(device)):
+        return _computed(spec, study, open_workspace(spec, root, device), watch)
+
+
+def _computed(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher) -> RunOutcome:
+    """Compute a run that the study does not have and leave its record there."""
     check_writable(study.path, _megabytes(spec, workspace))
     keep_examples(study, spec, workspace)
     dense = dense_network(spec, study, workspace, watch)
@@ -147,11 +152,11 @@ class _Run:
         way = TECHNIQUES[self.spec.technique].quantizes
         if not way:
             return level_result(self.network, self.workspace, step, self.masks)
-        made = quantize_network(self.network, way, self.workspace.training)
         workspace = replace(
             self.workspace, test=on_cpu(self.workspace.test), validation=on_cpu(self.workspace.validation)
         )
-        return replace(level_result(made.network, workspace, step, self.masks), sizes=(sizes(made.tensors),))
+        quantized = quantize_network(self.network, way, self.workspace.training)
+        return replace(level_result(quantized.network, workspace, step, self.masks), sizes=(sizes(quantized.tensors),))
 
     def _diagnosed(self, result: LevelResult) -> LevelResult:
         """The result of the network as it is now, with its diagnostics where the spec asks for them."""

@@ -13,8 +13,8 @@ from engine.datasets.groups import Grouping, grouping
 from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS, input_size
 from engine.run_spec import RunSpec
-from engine.training.device import pick_device
-from engine.training.seeding import generator, seed_of
+from engine.training.device import pick_device, reproducible
+from engine.training.seeding import generator, seed_of, seeded
 from engine.training.split import Split, make_split
 
 
@@ -35,10 +35,10 @@ class Workspace:
     def new_network(self, spec: RunSpec) -> nn.Module:
         """The network of the spec, with the weights that its seed gives it."""
         row = NETWORKS[spec.network]
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed_of(spec.seed, 0, "initialise"))
+        with seeded(seed_of(spec.seed, 0, "initialise"), torch.device("cpu")):
             network = row.build(self.dataset.train.images.shape[1], self.test.size, len(self.dataset.classes))
-        return network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+            network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return network.to(self.device)
 
     def grouping(self, name: str) -> Grouping:
         """The grouping of this name: `class`, or a group column of the data set."""
@@ -52,8 +52,13 @@ class Workspace:
 def open_workspace(spec: RunSpec, root: Path, device: str = "auto") -> Workspace:
     """The workspace of a spec; the data set of the last one is still there if it is the same."""
     where = pick_device(device)
+    with reproducible(where):
+        return _open(spec, root, where)
+
+
+def _open(spec: RunSpec, root: Path, device: torch.device) -> Workspace:
     request = Request(spec.split, spec.target, spec.groups, spec.image_size)
-    dataset, train, test = _on_device(spec.dataset, request, spec.network, root, where)
+    dataset, train, test = _on_device(spec.dataset, request, spec.network, root, device)
     order = torch.randperm(len(train), generator=generator(spec.seed, 0, "validation"))
     n_validation = round(spec.validation * len(train))
     if not 0 < n_validation < len(train):
@@ -61,7 +66,7 @@ def open_workspace(spec: RunSpec, root: Path, device: str = "auto") -> Workspace
             f"A validation share of {spec.validation} of {len(train)} training images leaves one side empty."
         )
     held_out, kept = order[:n_validation], order[n_validation:]
-    return Workspace(dataset, train.part(kept), train.part(held_out), test, where, kept.numpy())
+    return Workspace(dataset, train.part(kept), train.part(held_out), test, device, kept.numpy())
 
 
 @lru_cache(maxsize=1)

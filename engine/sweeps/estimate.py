@@ -15,7 +15,7 @@ from engine.networks.network_table import NETWORKS, input_size
 from engine.pruning.masks import full_masks
 from engine.pruning.schedules import n_epochs_after, planned_levels
 from engine.run_spec import RunSpec
-from engine.training.device import pick_device
+from engine.training.device import pick_device, reproducible
 from engine.training.evaluation import evaluate_network
 from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
@@ -54,28 +54,30 @@ class _Machine:
         side = input_size(NETWORKS[spec.network], height, width, spec.image_size)
         shape = (spec.network, channels, side, len(dataset.classes))
         if (*shape, spec.batch_size) not in self.rates:
-            self.operations = self.operations or _operations("resnet20", 3, 32, 10) * self._yardstick()
-            training = self.operations / _operations(*shape)
-            if MEASURED_IMAGES / training < MEASURED_SECONDS:
-                rate = self._measured(spec, dataset, side)
-            else:
-                rate = Rate(training, 3 * training, is_measured=False)
-            self.rates[(*shape, spec.batch_size)] = rate
+            with reproducible(self.device):  # here, because a scope around the lines would stay open between them
+                self.rates[(*shape, spec.batch_size)] = self._rate(spec, dataset, shape)
         return self.rates[(*shape, spec.batch_size)]
+
+    def _rate(self, spec: RunSpec, dataset: Dataset, shape: tuple[str, int, int, int]) -> Rate:
+        self.operations = self.operations or _operations("resnet20", 3, 32, 10) * self._yardstick()
+        training = self.operations / _operations(*shape)
+        if MEASURED_IMAGES / training < MEASURED_SECONDS:
+            return self._measured(spec, dataset, shape[2])
+        return Rate(training, 3 * training, is_measured=False)
 
     def _yardstick(self) -> float:
         images = torch.zeros(64, 3, 32, 32, dtype=torch.uint8).numpy()
         split = make_split(images, torch.zeros(64, dtype=torch.int64).numpy(), images, 32, self.device)
         network = NETWORKS["resnet20"].build(3, 32, 10).to(self.device)
-        lesson = TrainingJob(_YARDSTICK, 1, generator(0, 0, "estimate"))
-        return 64 / _seconds(lambda: train_network(network, split, full_masks(network), lesson))
+        job = TrainingJob(_YARDSTICK, 1, generator(0, 0, "estimate"))
+        return 64 / _seconds(lambda: train_network(network, split, full_masks(network), job))
 
     def _measured(self, spec: RunSpec, dataset: Dataset, side: int) -> Rate:
         images, labels = dataset.train.images[:MEASURED_IMAGES], dataset.train.labels[:MEASURED_IMAGES]
         split = make_split(images, labels, images, side, self.device)
         network: nn.Module = NETWORKS[spec.network].build(images.shape[1], side, len(dataset.classes)).to(self.device)
-        lesson = TrainingJob(spec, 1, generator(0, 0, "estimate"))
-        training = _seconds(lambda: train_network(network, split, full_masks(network), lesson))
+        job = TrainingJob(spec, 1, generator(0, 0, "estimate"))
+        training = _seconds(lambda: train_network(network, split, full_masks(network), job))
         return Rate(len(split) / training, len(split) / _seconds(lambda: evaluate_network(network, split)), True)
 
 
@@ -86,7 +88,7 @@ def estimate(specs: Sequence[RunSpec], root: Path, device: str, workers: int) ->
     for spec in specs:
         data = (spec.dataset, Request(spec.split, spec.target, spec.groups, spec.image_size))
         kinds.setdefault(data, {}).setdefault((spec.network, spec.batch_size), []).append(spec)
-    total, n_known = 0.0, 0
+    total, n_estimated = 0.0, 0
     for (name, request), by_network in kinds.items():
         if time.monotonic() > deadline:
             break
@@ -101,9 +103,9 @@ def estimate(specs: Sequence[RunSpec], root: Path, device: str, workers: int) ->
             speed = f"{rate.training:,.{0 if rate.training > 10 else 1}f}"
             yield f"{name}, {network}: {speed} images a second in training, {how}."
             total += sum(_seconds_of(spec, dataset, rate) for spec in alike)
-            n_known += len(alike)
-    if n_known:
-        rest = f" for {n_known:,} of the {len(specs):,} runs" if n_known < len(specs) else ""
+            n_estimated += len(alike)
+    if n_estimated:
+        rest = f" for {n_estimated:,} of the {len(specs):,} runs" if n_estimated < len(specs) else ""
         yield f"About {_words(total / workers)} with {workers} workers{rest}."
     elif time.monotonic() > deadline:
         yield "No estimate within a few seconds; the first runs will tell."
@@ -124,7 +126,7 @@ def _operations(network: str, channels: int, side: int, n_classes: int) -> float
     with torch.device("meta"), FlopCounterMode(display=False) as counter:
         built = NETWORKS[network].build(channels, side, n_classes)
         built(torch.zeros(2, channels, side, side)).sum().backward()
-    return counter.get_total_flops() / 2
+    return float(counter.get_total_flops()) / 2
 
 
 def _seconds(act: Callable[[], object]) -> float:

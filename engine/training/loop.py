@@ -1,6 +1,7 @@
 """How a network learns: stochastic gradient descent, with weights that are cut kept at zero.
 
-Every random choice comes from the generator that is passed in, drawn on the CPU, so that a seed means one thing.
+Every random choice comes from the generator that is passed in, drawn on the CPU, so that a seed means one thing; what
+layers draw by themselves follows from its seed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ from torch.nn import functional
 
 from engine.pruning.masks import prunable
 from engine.run_spec import RunSpec
+from engine.training.seeding import seeded
 from engine.training.split import Split, batches, grouped_batches
 
 
@@ -45,6 +47,11 @@ class TrainingJob:
 
 def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor], job: TrainingJob) -> None:
     """Train in place by stochastic gradient descent; weights that are cut stay zero."""
+    with seeded(job.generator.initial_seed(), split.labels.device):
+        _train(network, split, masks, job)
+
+
+def _train(network: nn.Module, split: Split, masks: Mapping[str, Tensor], job: TrainingJob) -> None:
     spec = job.spec
     network.train()
     parameters: list[Tensor] = [parameter for parameter in network.parameters() if parameter.requires_grad]

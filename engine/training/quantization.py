@@ -5,6 +5,7 @@ Integer arithmetic is a matter of the CPU here: a quantized network is a copy th
 
 import copy
 import logging
+import os
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,22 +18,29 @@ from torch import Tensor, nn
 
 from engine.training.split import Split
 
-
-def _exact_product(first: Tensor, second: Tensor) -> Tensor:
-    """The product of two matrices of eight-bit integers."""
-    return (first.double() @ second.double()).to(torch.int32)
-
-
-_EXACT = torch.library.Library("aten", "IMPL")
-"""Holds a kernel of ours while the process lives: with AVX2 alone, torch's own product of eight-bit integers overflows
-on the way. Doubles hold every sum of a million such products exactly, in any order."""
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # that a kernel was there
-    _EXACT.impl("_int_mm", _exact_product, "CPU")
-
 N_CALIBRATION = 100
 """Training images that show a static quantization how large activations become (Hooker 2020)."""
+
+
+@contextmanager
+def exact_integer_products() -> Iterator[None]:
+    """Inside, products of eight-bit integers on the CPU are exact; behind it they are torch's own again.
+
+    With AVX2 alone, torch's own overflow on the way. The kernel that stands in meanwhile does so for all threads.
+    """
+    library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a kernel was there
+            library.impl("_int_mm", _exact_product, "CPU", allow_override=True)  # type: ignore[no-untyped-call]
+        yield
+    finally:
+        library._destroy()  # type: ignore[no-untyped-call]
+
+
+def _exact_product(first: Tensor, second: Tensor) -> Tensor:
+    """The product of two matrices of eight-bit integers; doubles hold a million summands exactly, in any order."""
+    return (first.double() @ second.double()).to(torch.int32)
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,7 @@ def _dynamic(network: nn.Module, images: Tensor) -> Quantized:
     for name, tensor in network.state_dict().items():
         parts = {"": tensor} if type(tensor) in (Tensor, nn.Parameter) else _parts(tensor)
         tensors |= {f"{name}{part}": value for part, value in parts.items()}
-    return Quantized(network, tensors)
+    return Quantized(_InEightBits(network), tensors)
 
 
 def _static(network: nn.Module, images: Tensor) -> Quantized:
@@ -88,22 +96,26 @@ def _static(network: nn.Module, images: Tensor) -> Quantized:
     converted = convert_pt2e(prepared)
     held = dict(converted.named_parameters()) | dict(converted.named_buffers())
     used = [str(node.target) for node in converted.graph.nodes if node.op == "get_attr"]
-    return Quantized(_Evaluated(converted), {name: held[name] for name in used if name in held})
+    return Quantized(_InEightBits(converted), {name: held[name] for name in used if name in held})
 
 
 WAYS: dict[str, Callable[[nn.Module, Tensor], Quantized]] = {"int8_dynamic": _dynamic, "int8_static": _static}
 
 
-class _Evaluated(nn.Module):
-    """An exported graph, which is in evaluation for good and refuses to be told so."""
+class _InEightBits(nn.Module):
+    """A quantized network, wherever it is asked: its products are exact.
 
-    def __init__(self, graph: nn.Module) -> None:
+    It is in evaluation for good; an exported graph refuses to be told so, and is kept out of sight.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
         super().__init__()
-        self._graph = [graph]
+        self._network = [network]
 
     def forward(self, images: Tensor) -> Tensor:
-        said: Tensor = self._graph[0](images)
-        return said
+        with exact_integer_products():
+            logits: Tensor = self._network[0](images)
+        return logits
 
 
 def _parts(tensor: Tensor) -> dict[str, Tensor]:
@@ -114,8 +126,8 @@ def _parts(tensor: Tensor) -> dict[str, Tensor]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what the tools say of their own future."""
-    before = logging.root.manager.disable
+    """Without what the tools say of their own future, and what they leave in the environment for themselves."""
+    before, variables = logging.root.manager.disable, set(os.environ)
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings():
@@ -123,3 +135,5 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
+        for name in set(os.environ) - variables:
+            del os.environ[name]

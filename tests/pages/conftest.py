@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
@@ -44,7 +43,6 @@ def study_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         root,
         device="cpu",
     )
-    torch.set_flush_denormal(False)  # training leaves it on, and hypothesis refuses to draw floats then
     make_study(root / "planted", examples=1200)
     make_study(root / "missing-class", without_examples=(3,), seeds=1, treatments=("rewind",))
     make_study(root / "no-dense", dense=False, seeds=2)

@@ -2,6 +2,7 @@
 
 import copy
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -35,14 +36,20 @@ from engine.run_spec import RunSpec
 from engine.runs.level import level_result
 from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.checks import validate_spec
-from engine.training.device import pick_device
+from engine.training.device import reproducible
 from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
 from engine.training.split import Split, make_split
 
 SPEC = RunSpec("digits", "lenet", "global_unstructured", epochs=1, learning_rate=0.2, batch_size=64)
-pick_device("cpu")  # one thread: several wait for each other longer than these small networks take
 EXACT = Effort(members=500, hessian_members=500, products=200, tolerance=1e-5)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Several wait for each other longer than these small networks take."""
+    with reproducible(torch.device("cpu")):
+        yield
 
 
 def noise_split(n: int, side: int = 6, n_classes: int = 3, seed: int = 0) -> Split:

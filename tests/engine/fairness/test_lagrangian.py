@@ -1,6 +1,7 @@
 """Mitigation: off it is plain training bit for bit, on it closes gaps; arms train what they say; runs resume."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,18 +20,24 @@ from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, dual_step
 from engine.store.study import Study
-from engine.training.device import pick_device
+from engine.training.device import reproducible
 from engine.training.evaluation import evaluate_network
 from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
 from engine.training.split import Split, grouped_batches, make_split
 
-pick_device("cpu")  # one thread: several wait for each other longer than these small networks take
 ROOT = Path("unused")
 TINY = RunSpec(
     "digits", "lenet", "global_unstructured", "finetune", levels=2, epochs=2, learning_rate=0.1, batch_size=64
 )
 TOY = RunSpec("digits", "lenet", "global_unstructured", mitigation="before", batch_size=1000, learning_rate=0.5)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Several wait for each other longer than these small networks take."""
+    with reproducible(torch.device("cpu")):
+        yield
 
 
 def two_groups(n: int = 1000) -> tuple[Split, ConstrainedGroups]:

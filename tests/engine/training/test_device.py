@@ -15,9 +15,10 @@ from engine.runs.run import run_experiment
 from engine.specs.checks import validate_spec
 from engine.store.study import Study
 from engine.training import device as arithmetic
-from engine.training.device import LIBRARIES, NATIVE, SETTING, make_arithmetic_portable, processor
+from engine.training.device import LIBRARIES, NATIVE, SETTING, processor, reproducible
 
 TOP = Path(__file__).resolve().parents[3]
+CPU = torch.device("cpu")
 SPEC = validate_spec(
     RunSpec("digits", "lenet", "global_unstructured", "finetune", levels=2, epochs=3, learning_rate=0.1)
 )
@@ -39,12 +40,49 @@ def test_predictions_are_those_of_other_processors(tmp_path: Path) -> None:
 def test_a_process_of_its_own_is_portable_by_itself() -> None:
     """As the command line is: nobody has told the libraries before."""
     code = (
-        "from engine.training.device import pick_device, processor; import torch;"
-        "pick_device('cpu'); torch.ones(8, 8) @ torch.ones(8, 8); print(processor('cpu'))"
+        "from engine.training.device import processor, reproducible; import torch\n"
+        "with reproducible(torch.device('cpu')): print(processor('cpu'))"
     )
+    assert _in_new_process(code).strip() == "x86_64 portable"
+
+
+@pytest.mark.parametrize(("place", "expected"), [("between", "x86_64 portable"), ("before", "x86_64 ")])
+def test_what_a_user_computes_between_runs_does_not_choose_their_instructions(
+    tmp_path: Path, place: str, expected: str
+) -> None:
+    """What was computed before the first run does, and the record says so."""
+    code = f"""
+import torch
+from pathlib import Path
+from engine.store.study import Study
+from engine.training.device import reproducible
+from engine.runs.run import run_experiment
+from tests.engine.training.test_device import PREDICTIONS, SPEC
+
+def compute():
+    sums = torch.nn.functional.conv2d(torch.ones(8, 3, 16, 16), torch.ones(8, 3, 3, 3)).flatten(1)
+    return sums @ sums.T
+
+if {place == "before"}:
+    compute()
+with reproducible(torch.device("cpu")):
+    pass
+if {place == "between"}:
+    compute()
+run_experiment(SPEC, Study({str(tmp_path)!r}), Path("unused"), "cpu")
+record = Study({str(tmp_path)!r}).run_record(SPEC.key)
+print(record.provenance["processor"], record.files["predictions.parquet"] == PREDICTIONS)
+"""
+    kind, is_equal = _in_new_process(code).strip().rsplit(" ", 1)
+    assert kind.startswith(expected) and is_equal == str("portable" in kind)
+
+
+def _in_new_process(code: str) -> str:
+    """What a process prints in whose environment nobody has told the libraries."""
     clean = {name: value for name, value in os.environ.items() if name not in (*LIBRARIES, SETTING)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=TOP, env=clean, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "x86_64 portable"
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=TOP, env=clean, capture_output=True, text=True, check=True
+    ).stdout
 
 
 @pytest.fixture
@@ -58,33 +96,34 @@ def untold(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 def test_native_leaves_the_libraries_alone_and_is_recorded_by_its_instructions(untold: pytest.MonkeyPatch) -> None:
     untold.setenv(SETTING, NATIVE)
-    make_arithmetic_portable()
-    assert not set(LIBRARIES) & set(os.environ) and processor("cpu") == "x86_64 AVX512"
+    with reproducible(CPU):
+        assert not set(LIBRARIES) & set(os.environ) and processor("cpu") == "x86_64 AVX512"
 
 
 def test_a_setting_of_the_users_own_stays_and_is_not_called_portable(untold: pytest.MonkeyPatch) -> None:
     untold.setenv("MKL_CBWR", "AVX2")
-    make_arithmetic_portable()
-    assert os.environ["MKL_CBWR"] == "AVX2" and os.environ["ATEN_CPU_CAPABILITY"] == "avx2"
     untold.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
-    assert processor("cpu") == "x86_64 AVX2"
+    with reproducible(CPU):
+        assert os.environ["MKL_CBWR"] == "AVX2" and os.environ["ATEN_CPU_CAPABILITY"] == "avx2"
+        assert processor("cpu") == "x86_64 AVX2"
+    assert os.environ["MKL_CBWR"] == "AVX2" and "ATEN_CPU_CAPABILITY" not in os.environ
 
 
 def test_what_came_too_late_is_not_called_portable(untold: pytest.MonkeyPatch) -> None:
-    make_arithmetic_portable()
-    assert processor("cpu") == "x86_64 AVX512"
+    with reproducible(CPU):
+        assert processor("cpu") == "x86_64 AVX512"
 
 
 def test_a_processor_without_the_instructions_is_not_told_to_use_them(untold: pytest.MonkeyPatch) -> None:
     untold.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": False})
-    make_arithmetic_portable()
-    assert not set(LIBRARIES) & set(os.environ)
+    with reproducible(CPU):
+        assert not set(LIBRARIES) & set(os.environ)
 
 
 def test_another_word_is_refused(untold: pytest.MonkeyPatch) -> None:
     untold.setenv(SETTING, "fast")
-    with pytest.raises(PruneScopeError, match="is 'fast'; allowed are portable and native"):
-        make_arithmetic_portable()
+    with pytest.raises(PruneScopeError, match="is 'fast'; allowed are portable and native"), reproducible(CPU):
+        pass
 
 
 def test_a_graphics_processor_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

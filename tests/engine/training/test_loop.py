@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional
 
 from engine.errors import PruneScopeError
@@ -120,3 +121,16 @@ def test_mean_gradient_equals_autograd_on_the_whole_split(split: Split) -> None:
 def test_a_device_that_is_not_there_is_refused() -> None:
     with pytest.raises(PruneScopeError, match="not on this machine; there is"):
         pick_device("tpu")
+
+
+def test_dropout_follows_from_the_seed_whatever_was_drawn_before(split: Split) -> None:
+    weights = []
+    for drawn_before in (1, 2):
+        torch.manual_seed(0)
+        network = nn.Sequential(nn.Flatten(), nn.Linear(28 * 28, 20), nn.Dropout(), nn.Linear(20, 10))
+        torch.manual_seed(drawn_before)
+        state = torch.get_rng_state()
+        train_network(network, split, full_masks(network), TrainingJob(SPEC, 1, generator(0, 1, "order")))
+        assert torch.equal(torch.get_rng_state(), state)
+        weights.append(torch.cat([parameter.flatten() for parameter in network.parameters()]))
+    assert torch.equal(*weights)

@@ -21,8 +21,9 @@ from engine.specs.checks import validate_spec
 from engine.specs.dense_key import dense_key
 from engine.store.study import Study
 from engine.store.verify import verify_study
+from engine.training.device import reproducible
 from engine.training.evaluation import evaluate_network
-from engine.training.quantization import N_CALIBRATION, WAYS, quantize_network, sizes
+from engine.training.quantization import N_CALIBRATION, WAYS, exact_integer_products, quantize_network, sizes
 from engine.training.split import make_split
 
 TINY = RunSpec("digits", "lenet", "int8_static", "finetune", levels=2, epochs=3)
@@ -137,8 +138,10 @@ def test_level_one_is_the_quantized_dense_network(digits: Study, tmp_path: Path)
     assert states is not None
     network = workspace.new_network(spec)
     network.load_state_dict(states["trained"])
-    said = evaluate_network(quantize_network(network, "int8_static", workspace.training).network, workspace.test)
-    right = (said.prediction == workspace.test.labels.numpy()).mean()
+    with reproducible(workspace.device):
+        quantized = quantize_network(network, "int8_static", workspace.training).network
+        evaluation = evaluate_network(quantized, workspace.test)
+    right = (evaluation.prediction == workspace.test.labels.numpy()).mean()
     levels = digits.levels()
     assert right == levels[(levels["run"] == spec.key) & (levels["level"] == 1)]["accuracy"].item()
 
@@ -162,8 +165,10 @@ def test_products_of_integers_are_exact() -> None:
     shapes = ((20, 300), (300, 24))
     for values in ((127, 127), (-128, -128), (-128, 127)):
         left, right = (torch.full(shape, value, dtype=torch.int8) for shape, value in zip(shapes, values, strict=True))
-        found = torch._int_mm(left, right)
-        assert found.dtype == torch.int32 and (found == 300 * values[0] * values[1]).all()
+        with exact_integer_products():
+            products = torch._int_mm(left, right)
+        assert products.dtype == torch.int32 and (products == 300 * values[0] * values[1]).all()
     draw = torch.Generator().manual_seed(0)
     left, right = (torch.randint(-128, 128, shape, dtype=torch.int8, generator=draw) for shape in shapes)
-    assert torch.equal(torch._int_mm(left, right).long(), left.long() @ right.long())
+    with exact_integer_products():
+        assert torch.equal(torch._int_mm(left, right).long(), left.long() @ right.long())
