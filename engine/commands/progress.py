@@ -40,8 +40,8 @@ def run_display(spec: RunSpec, console: Console) -> Iterator[Watcher]:
         def watch(progress: Progress) -> None:
             before = spec.epochs + (progress.level - 1) * after if progress.level else 0
             level = f"run {spec.key} level {progress.level}/{progress.n_levels}"
-            known = "" if progress.accuracy != progress.accuracy else f", accuracy {progress.accuracy:.1%}"
-            bars.update(task, completed=before + progress.epoch, description=level + known)
+            accuracy = "" if progress.accuracy != progress.accuracy else f", accuracy {progress.accuracy:.1%}"
+            bars.update(task, completed=before + progress.epoch, description=level + accuracy)
 
         yield watch
 
@@ -50,8 +50,8 @@ def run_display(spec: RunSpec, console: Console) -> Iterator[Watcher]:
 def sweep_display(preset: Preset, study: Study) -> Iterator[Listener]:
     """A listener that shows what it hears: runs, levels, throughput, time left."""
     console = Console()
-    there = set(study.runs())
-    known = sum(spec.key in there for spec in preset.specs)
+    recorded = set(study.runs())
+    n_recorded = sum(spec.key in recorded for spec in preset.specs)
     by_key = {spec.key: spec for spec in preset.specs}
     bars = Bars(
         TextColumn("{task.description}"),
@@ -65,11 +65,11 @@ def sweep_display(preset: Preset, study: Study) -> Iterator[Listener]:
         speed_estimate_period=3600,
         disable=not console.is_terminal,
     )
-    begun, finished, reached = time.monotonic(), known, dict.fromkeys(by_key, 0)
+    begun, finished, reached = time.monotonic(), n_recorded, dict.fromkeys(by_key, 0)
 
     with bars:
-        total = sum(len(planned_levels(spec)) + 1 for spec in preset.specs if spec.key not in there)
-        runs = bars.add_task("runs", total=len(preset.specs), completed=known, rate="")
+        total = sum(len(planned_levels(spec)) + 1 for spec in preset.specs if spec.key not in recorded)
+        runs = bars.add_task("runs", total=len(preset.specs), completed=n_recorded, rate="")
         levels = bars.add_task("levels", total=total, rate="")
 
         def reach(key: str, level: int) -> None:
@@ -84,7 +84,7 @@ def sweep_display(preset: Preset, study: Study) -> Iterator[Listener]:
                 reach(event.run, event.level + (event.epoch == event.n_epochs))
                 return
             spec = by_key[event.key]
-            if event.key not in there:
+            if event.key not in recorded:
                 finished += 1
                 reach(event.key, len(planned_levels(spec)) + 1)
             bars.update(runs, completed=finished)

@@ -1,7 +1,7 @@
 """`rebuild`: compute a run of a study again from its spec and compare every prediction."""
 
 import tempfile
-from argparse import Namespace, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
 
 from rich.console import Console
@@ -11,10 +11,10 @@ from engine.commands.progress import run_display
 from engine.datasets.dataset_table import data_root
 from engine.errors import PruneScopeError
 from engine.store.study import Study
-from engine.sweeps.reproduce import Rebuilt, compare_runs, reproduction_spec
+from engine.sweeps.reproduce import RunComparison, compare_runs, reproduction_spec
 
 
-def add(commands: _SubParsersAction) -> None:
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     """Add `rebuild`."""
     parser = commands.add_parser("rebuild", help="compute a run again from its spec and compare its predictions")
     parser.add_argument("run", help="key of the run; `show` lists all")
@@ -38,26 +38,30 @@ def rebuild(options: Namespace) -> int:
         aside = Study(options.to or folder)
         with run_display(spec, console) as watch:
             run_experiment(spec, aside, data_root(options.data), options.device, watch)
-        found = compare_runs(study, options.run, aside, spec)
-    if not found.is_equal:
-        console.print(_table(found))
-    for sentence in sentences(options.run, found):
+        comparison = compare_runs(study, options.run, aside, spec)
+    if not comparison.is_equal:
+        console.print(_table(comparison))
+    for sentence in sentences(options.run, comparison):
         console.print(sentence, highlight=False)
-    return 0 if found.is_equal else 1
+    return 0 if comparison.is_equal else 1
 
 
-def sentences(run: str, found: Rebuilt) -> list[str]:
+def sentences(run: str, comparison: RunComparison) -> list[str]:
     """What the comparison says, and why predictions may differ."""
-    first, last = found.levels[0], found.levels[-1]
-    asked = f"levels {first.level} to {last.level}, {first.n_examples:,} predictions each"
-    if found.is_equal:
-        return [f"Run {run} comes out as it was kept: {asked}, all equal."]
-    equal = sum(level.n_equal for level in found.levels) / sum(level.n_examples for level in found.levels)
-    texts = [f"Run {run} does not come out as it was kept: {asked}, {equal:.2%} of them equal."]
-    if found.n_missing:
-        texts.append(f"Levels that only one of the two has: {found.n_missing}.")
-    otherwise = [f"{name} {_said(then)}, here {_said(now)}" for name, (then, now) in found.made_otherwise.items()]
-    texts.append(f"Kept with {'; '.join(otherwise)}." if otherwise else "Versions and kind of processor are the same.")
+    first, last = comparison.levels[0], comparison.levels[-1]
+    predictions = f"levels {first.level} to {last.level}, {first.n_examples:,} predictions each"
+    if comparison.is_equal:
+        return [f"Run {run} comes out as it was kept: {predictions}, all equal."]
+    equal = sum(level.n_equal for level in comparison.levels) / sum(level.n_examples for level in comparison.levels)
+    texts = [f"Run {run} does not come out as it was kept: {predictions}, {equal:.2%} of them equal."]
+    if comparison.n_missing:
+        texts.append(f"Levels that only one of the two has: {comparison.n_missing}.")
+    differences = [
+        f"{name} {then or 'not recorded'}, here {now or 'not recorded'}"
+        for name, (then, now) in comparison.environment_differences.items()
+    ]
+    same = "Versions and kind of processor are the same."
+    texts.append(f"Kept with {'; '.join(differences)}." if differences else same)
     texts.append(
         "Processors and versions round differently, and training magnifies that; so it does any difference between the "
         "data set's files. Where all of these are the same, a run comes out the same each time."
@@ -65,13 +69,9 @@ def sentences(run: str, found: Rebuilt) -> list[str]:
     return texts
 
 
-def _said(value: str) -> str:
-    return value or "not recorded"
-
-
-def _table(found: Rebuilt) -> Table:
+def _table(comparison: RunComparison) -> Table:
     table = Table("level", "predictions equal", "accuracy kept", "accuracy again", box=None, header_style="bold")
-    for level in found.levels:
+    for level in comparison.levels:
         share = f"{level.n_equal:,} of {level.n_examples:,}"
         table.add_row(str(level.level), share, f"{level.accuracy:.2%}", f"{level.accuracy_again:.2%}")
     return table

@@ -15,7 +15,7 @@ from engine.sweeps.sweep import run_sweep, sweep_status
 from engine.sweeps.worker import RunContext
 
 
-def add(commands: _SubParsersAction) -> None:
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the three."""
     parser = commands.add_parser("sweep", help="plan, run and watch many runs")
     actions = parser.add_subparsers(required=True, metavar="plan|status|run")
@@ -45,8 +45,8 @@ def _place(options: Namespace) -> RunContext:
 def plan(options: Namespace) -> None:
     """Print how large a sweep is and how long it takes here."""
     preset = load_preset(options.preset)
-    there = set(Study(options.study).runs()) if options.study else set()
-    missing = [spec for spec in preset.specs if spec.key not in there]
+    finished = set(Study(options.study).runs()) if options.study else set()
+    missing = [spec for spec in preset.specs if spec.key not in finished]
     models = sum(len(planned_levels(spec)) + 1 for spec in preset.specs)
     print(f"{preset.title}: {len(preset.specs):,} runs, {models:,} models.")
     if options.study:

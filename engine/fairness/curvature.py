@@ -44,13 +44,13 @@ def gradient_and_logits(network: nn.Module, split: Split) -> tuple[Tensor, Tenso
     network.eval()
     parameters = trainable(network)
     total = torch.zeros(sum(parameter.numel() for parameter in parameters), device=split.labels.device)
-    said = []
+    logits_of_parts = []
     for part in _chunks(split):
         logits = network(part.inputs(part.images))
         loss = functional.cross_entropy(logits, part.labels, reduction="sum") / len(split)
         total += flat(torch.autograd.grad(loss, parameters))
-        said.append(logits.detach())
-    return total, torch.cat(said)
+        logits_of_parts.append(logits.detach())
+    return total, torch.cat(logits_of_parts)
 
 
 def hessian_product(network: nn.Module, split: Split) -> Product:
@@ -84,21 +84,21 @@ def largest_eigenvalue(product: Product, start: Tensor, n_products: int, toleran
     basis = [start / start.norm()]
     diagonal: list[float] = []
     beside: list[float] = []
-    found = Eigenvalue(float("nan"), float("nan"), 0)
+    top = Eigenvalue(float("nan"), float("nan"), 0)
     for count in range(1, min(n_products, len(start)) + 1):
         vector = product(basis[-1])
         diagonal.append(float(vector @ basis[-1]))
-        known = torch.stack(basis)
+        directions = torch.stack(basis)
         for _ in range(2):  # the second time removes what rounding left
-            vector = vector - known.T @ (known @ vector)
+            vector = vector - directions.T @ (directions @ vector)
         size = float(vector.norm())
         values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
-        found = Eigenvalue(float(values[-1]), size * abs(float(vectors[-1, -1])), count)
-        if found.residual <= tolerance * abs(found.value) or size < 1e-10:
+        top = Eigenvalue(float(values[-1]), size * abs(float(vectors[-1, -1])), count)
+        if top.residual <= tolerance * abs(top.value) or size < 1e-10:
             break
         basis.append(vector / size)
         beside.append(size)
-    return found
+    return top
 
 
 def lanczos_start(slope: Tensor, draw: Generator) -> Tensor:
@@ -112,7 +112,7 @@ def _chunks(split: Split) -> list[Split]:
     size = min(LARGEST_CHUNK, max(8, CHUNK_PIXELS // split.size**2))
     if len(split) <= size:
         return [split]
-    return [split.part(rows) for rows in torch.arange(len(split)).split(size)]
+    return [split.part(rows) for rows in torch.split(torch.arange(len(split)), size)]
 
 
 def _gradient_graph(network: nn.Module, split: Split, parameters: list[nn.Parameter]) -> tuple[Tensor, ...]:
@@ -123,11 +123,11 @@ def _gradient_graph(network: nn.Module, split: Split, parameters: list[nn.Parame
 def _flat_product(
     graph: tuple[Tensor, ...], parameters: list[nn.Parameter], shaped: list[Tensor], keep: bool
 ) -> Tensor:
-    found = torch.autograd.grad(graph, parameters, shaped, retain_graph=keep, allow_unused=True)
-    pairs = zip(found, parameters, strict=True)
+    products = torch.autograd.grad(graph, parameters, shaped, retain_graph=keep, allow_unused=True)
+    pairs = zip(products, parameters, strict=True)
     return flat([torch.zeros_like(parameter) if part is None else part for part, parameter in pairs])
 
 
 def _shaped(vector: Tensor, parameters: list[nn.Parameter]) -> list[Tensor]:
-    parts = vector.split([parameter.numel() for parameter in parameters])
+    parts = torch.split(vector, [parameter.numel() for parameter in parameters])
     return [part.view(parameter.shape) for part, parameter in zip(parts, parameters, strict=True)]

@@ -123,8 +123,8 @@ def loss_bound(gradient_norm: float, eigenvalue: float, change: float) -> float:
 
 def fairness_violation(excessive: Sequence[float]) -> float:
     """max |R(a) - R(a')| over the groups that have one; NaN with fewer than two."""
-    known = [value for value in excessive if not np.isnan(value)]
-    return max(known) - min(known) if len(known) > 1 else float("nan")
+    finite = [value for value in excessive if not np.isnan(value)]
+    return max(finite) - min(finite) if len(finite) > 1 else float("nan")
 
 
 class Diagnosis:
@@ -157,19 +157,19 @@ class Diagnosis:
         return rows
 
     def _row(self, network: nn.Module, grouping: str, sample: Sample, change: float) -> Row:
-        found = NOTHING
+        measures = NOTHING
         if not sample.reason:
             draw = generator(self._seed, 0, f"lanczos {grouping} {sample.group}")
-            found = measure_group(network, self._training.part(sample.rows), self._effort, draw)
-        dense = self._dense.setdefault((grouping, sample.group), found)
+            measures = measure_group(network, self._training.part(sample.rows), self._effort, draw)
+        dense = self._dense.setdefault((grouping, sample.group), measures)
         return {
             "grouping": grouping,
             "group": sample.group,
             "n": sample.n,
             "n_sample": len(sample.rows),
             "n_hessian": min(self._effort.hessian_members, len(sample.rows)),
-            **asdict(found),
-            "excessive_loss": found.loss - dense.loss,
+            **asdict(measures),
+            "excessive_loss": measures.loss - dense.loss,
             "weight_change": change,
             "bound": loss_bound(dense.gradient_norm, dense.eigenvalue, change),
             "reason": sample.reason,
@@ -178,15 +178,15 @@ class Diagnosis:
 
 def _tested(groups: Grouping, result: LevelResult, labels: np.ndarray) -> list[Row]:
     """Of each group on the test side: how many there are, how many are right, their mean loss (NaN without any)."""
-    found = []
+    test_rows = []
     for code in range(len(groups.names)):
         members = groups.test == code
         n = int(members.sum())
-        found.append(
+        test_rows.append(
             {
                 "test_n": n,
                 "test_correct": int((result.prediction[members] == labels[members]).sum()),
                 "test_loss": float(result.loss[members].mean()) if n else float("nan"),
             }
         )
-    return found
+    return test_rows

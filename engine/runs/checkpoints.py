@@ -23,10 +23,11 @@ from engine.store.run_tables import LevelResult
 _ARRAYS = ("prediction", "probability", "margin", "loss")
 _SEAL = {"sha256": PLACEHOLDER.decode()}
 
-State = dict[str, Tensor]
+Tensors = dict[str, Tensor]
+"""The tensors of a network, or its masks, by name."""
 
 
-def save_states(path: Path, states: dict[str, State]) -> bytes:
+def save_states(path: Path, states: dict[str, Tensors]) -> bytes:
     """Keep named sets of tensors in one file; returns the bytes."""
     tensors = {
         f"{kind}/{name}": tensor.detach().cpu().contiguous()
@@ -38,13 +39,13 @@ def save_states(path: Path, states: dict[str, State]) -> bytes:
     return content
 
 
-def load_states(path: Path, device: torch.device) -> dict[str, State] | None:
+def load_states(path: Path, device: torch.device) -> dict[str, Tensors] | None:
     """The sets of tensors that were kept; None where the file is absent or damaged, so that they are made again."""
     try:
         tensors = load_tensors(checked_tensors(path))
     except (OSError, SafetensorError, ValueError):
         return None
-    states: dict[str, State] = {}
+    states: dict[str, Tensors] = {}
     for name, tensor in tensors.items():
         kind, _, rest = name.partition("/")
         states.setdefault(kind, {})[rest] = tensor.to(device)
@@ -57,8 +58,8 @@ def save_result(path: Path, result: LevelResult, seconds: float) -> None:
     facts: dict[str, Any] = {name: value for name, value in values.items() if value != ()}
     facts["seconds"] = seconds
     arrays = {name: np.ascontiguousarray(getattr(result, name)) for name in _ARRAYS}
-    said = {**arrays, "facts": np.frombuffer(json.dumps(facts).encode(), np.uint8)}
-    write_file(path, embed_checksum(save_arrays(said, _SEAL)))
+    everything = {**arrays, "facts": np.frombuffer(json.dumps(facts).encode(), np.uint8)}
+    write_file(path, embed_checksum(save_arrays(everything, _SEAL)))
 
 
 def load_result(path: Path) -> tuple[LevelResult, float] | None:

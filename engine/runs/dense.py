@@ -5,25 +5,26 @@ from dataclasses import dataclass, replace
 
 from engine.fairness.lagrangian import Lagrangian
 from engine.pruning.masks import full_masks
-from engine.pruning.schedules import PlannedLevel
-from engine.run_spec import RunSpec, Watcher
-from engine.runs.checkpoints import State, load_result, load_states, save_result, save_states
-from engine.runs.level import compute_seconds, constrained_groups, grouped_split, level_result, training_job
+from engine.pruning.schedules import PlannedLevel, planned_levels
+from engine.run_spec import Progress, RunSpec, Watcher
+from engine.runs.checkpoints import Tensors, load_result, load_states, save_result, save_states
+from engine.runs.level import compute_seconds, constrained_groups, grouped_split, level_result
 from engine.runs.workspace import Workspace
 from engine.specs.dense_key import dense_key
 from engine.specs.mitigation import mitigates
 from engine.store.claims import claim
 from engine.store.run_tables import LevelResult
 from engine.store.study import Study
-from engine.training.loop import train_network
+from engine.training.loop import TrainingJob, train_network
+from engine.training.seeding import generator
 
 
 @dataclass(frozen=True)
 class Dense:
     """The trained network that runs start from, its weights at initialisation, and what it said."""
 
-    initial: State
-    trained: State
+    initial: Tensors
+    trained: Tensors
     result: LevelResult
     seconds: float
 
@@ -52,7 +53,11 @@ def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watch
     initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     masks = full_masks(network)
     lagrangian = Lagrangian(spec, constrained_groups(spec, workspace)) if mitigates(spec, 0) else None
-    job = training_job(spec, 0, spec.epochs, watch, objective=lagrangian)
+
+    def on_epoch(epoch: int) -> None:
+        watch(Progress(spec.key, 0, len(planned_levels(spec)), epoch, spec.epochs))
+
+    job = TrainingJob(spec, spec.epochs, generator(spec.seed, 0, "order"), on_epoch, objective=lagrangian)
     train_network(network, grouped_split(spec, workspace) if lagrangian else workspace.training, masks, job)
     result = replace(
         level_result(network, workspace, PlannedLevel(0, 0.0, 0.0), masks),

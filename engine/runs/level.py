@@ -1,7 +1,6 @@
-"""How one level is taught and tested: its lesson, the groups that mitigation looks at, what the network then says."""
+"""What the levels of a run share: the groups that mitigation looks at, and what a network comes to when tested."""
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy
@@ -9,34 +8,15 @@ import torch
 from torch import nn
 
 from engine.errors import PruneScopeError
-from engine.fairness.lagrangian import ConstrainedGroups, Lagrangian
+from engine.fairness.lagrangian import ConstrainedGroups
 from engine.pruning.masks import Masks, count_all, count_kept
-from engine.pruning.schedules import PlannedLevel, planned_levels
-from engine.run_spec import Progress, RunSpec, Watcher
+from engine.pruning.schedules import PlannedLevel
+from engine.run_spec import RunSpec
 from engine.runs.workspace import Workspace
 from engine.specs.mitigation import CONSTRAINTS
 from engine.store.run_tables import LevelResult
 from engine.training.evaluation import evaluate_network
-from engine.training.loop import TrainingJob
-from engine.training.seeding import generator
 from engine.training.split import Split
-
-
-def training_job(
-    spec: RunSpec,
-    level: int,
-    epochs: int,
-    watch: Watcher,
-    on_step: Callable[[int], Masks | None] = lambda done: None,
-    objective: Lagrangian | None = None,
-) -> TrainingJob:
-    """The training of one level, told to `watch` epoch by epoch."""
-    n_levels = len(planned_levels(spec))
-
-    def on_epoch(epoch: int) -> None:
-        watch(Progress(spec.key, level, n_levels, epoch, epochs))
-
-    return TrainingJob(spec, epochs, generator(spec.seed, level, "order"), on_epoch, on_step, objective)
 
 
 def grouped_split(spec: RunSpec, workspace: Workspace) -> Split:
@@ -62,8 +42,8 @@ def constrained_groups(spec: RunSpec, workspace: Workspace, dense: nn.Module | N
 
 def level_result(network: nn.Module, workspace: Workspace, step: PlannedLevel, masks: Masks) -> LevelResult:
     """What the network says of the test split, and how well it does on the validation split."""
-    said = evaluate_network(network, workspace.test)
-    if not numpy.isfinite(said.loss).all():
+    test = evaluate_network(network, workspace.test)
+    if not numpy.isfinite(test.loss).all():
         raise PruneScopeError(
             f"Training diverged at level {step.level}: the loss is not finite. Lower the learning rate."
         )
@@ -75,10 +55,10 @@ def level_result(network: nn.Module, workspace: Workspace, step: PlannedLevel, m
         count_all(masks),
         count_kept(masks),
         float(right.mean()),
-        said.prediction,
-        said.probability,
-        said.margin,
-        said.loss,
+        test.prediction,
+        test.probability,
+        test.margin,
+        test.loss,
     )
 
 

@@ -3,6 +3,7 @@
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import Progress, RunSpec, Watcher
 from engine.runs.checkpoints import load_result, load_states, save_result, save_states
 from engine.runs.dense import Dense, dense_network
-from engine.runs.level import compute_seconds, constrained_groups, grouped_split, level_result, training_job
+from engine.runs.level import compute_seconds, constrained_groups, grouped_split, level_result
 from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.mitigation import mitigates
@@ -46,7 +47,7 @@ from engine.store.run_tables import LevelResult, row_tables, run_tables
 from engine.store.study import Study, examples_name
 from engine.training.device import pick_device, processor, reproducible
 from engine.training.evaluation import mean_gradients
-from engine.training.loop import train_network
+from engine.training.loop import TrainingJob, train_network
 from engine.training.quantization import on_cpu, quantize_network, sizes
 from engine.training.seeding import generator
 
@@ -140,7 +141,7 @@ class _Run:
         todo = planned_levels(self.spec)
         states = load_states(self.folder / "state.safetensors", self.workspace.device)
         level = int(states["level"]["level"]) if states else 0
-        kept = [found for step in todo[:level] if (found := load_result(self._file(step.level)))]
+        kept = [result for step in todo[:level] if (result := load_result(self._file(step.level)))]
         if states is None or len(kept) < level:
             return [], todo
         self.network.load_state_dict(states["weights"])
@@ -187,12 +188,15 @@ class _Run:
             return self.masks
 
         lagrangian = Lagrangian(spec, self.members) if self.members else None
-        job = training_job(spec, step.level, n_epochs_after(spec), self._tell, on_step, lagrangian)
+        order = generator(spec.seed, step.level, "order")
+        job = TrainingJob(spec, n_epochs_after(spec), order, partial(self._tell, step.level), on_step, lagrangian)
         train_network(self.network, self.training, self.masks, job)
         return lagrangian.rows if lagrangian else ()
 
-    def _tell(self, progress: Progress) -> None:
-        self.watch(replace(progress, accuracy=self.reached))
+    def _tell(self, level: int, epoch: int) -> None:
+        spec = self.spec
+        n_levels, n_epochs = len(planned_levels(spec)), n_epochs_after(spec)
+        self.watch(Progress(spec.key, level, n_levels, epoch, n_epochs, self.reached))
 
     def _cut(self, share: float, draw: torch.Generator) -> Masks:
         row = TECHNIQUES[self.spec.technique]
@@ -214,10 +218,10 @@ class _Run:
 
 def _megabytes(spec: RunSpec, workspace: Workspace) -> float:
     """Room that the run needs while it works and when it is kept, about."""
-    weights = 4e-6 * sum(tensor.numel() for tensor in workspace.new_network(spec).state_dict().values())
+    n_weights: int = sum(tensor.numel() for tensor in workspace.new_network(spec).state_dict().values())
     n_levels = len(planned_levels(spec))
     predictions = 20e-6 * len(workspace.test) * (n_levels + 1)
-    return 2 * predictions + weights * (5 + 2 * n_levels * spec.keep_checkpoints)
+    return 2 * predictions + 4e-6 * n_weights * (5 + 2 * n_levels * spec.keep_checkpoints)
 
 
 def _provenance(workspace: Workspace, seconds: float, stopped: str) -> dict[str, object]:

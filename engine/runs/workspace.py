@@ -37,7 +37,7 @@ class Workspace:
         row = NETWORKS[spec.network]
         with seeded(seed_of(spec.seed, 0, "initialise"), torch.device("cpu")):
             network = row.build(self.dataset.train.images.shape[1], self.test.size, len(self.dataset.classes))
-            network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+            network.to(memory_format=torch.channels_last)
         return network.to(self.device)
 
     def grouping(self, name: str) -> Grouping:

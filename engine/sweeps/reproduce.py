@@ -26,14 +26,14 @@ class LevelComparison:
 
 
 @dataclass(frozen=True)
-class Rebuilt:
+class RunComparison:
     """A run beside itself: every level that both have, and what the two were made with."""
 
     levels: tuple[LevelComparison, ...]
     n_missing: int
     """Levels that only one of the two has, though both should."""
-    made: RunRecord
-    made_again: RunRecord
+    record: RunRecord
+    record_again: RunRecord
 
     @property
     def is_equal(self) -> bool:
@@ -41,9 +41,9 @@ class Rebuilt:
         return not self.n_missing and all(level.n_equal == level.n_examples for level in self.levels)
 
     @property
-    def made_otherwise(self) -> dict[str, tuple[str, str]]:
+    def environment_differences(self) -> dict[str, tuple[str, str]]:
         """What the arithmetic depends on and was different, then and now; empty text where it was not recorded."""
-        then, now = (record.provenance for record in (self.made, self.made_again))
+        then, now = (record.provenance for record in (self.record, self.record_again))
         pairs = {name: (str(then.get(name, "")), str(now.get(name, ""))) for name in MADE_WITH}
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
@@ -66,7 +66,7 @@ def reproduction_spec(study: Study, run: str, n_levels: int | None = None) -> Ru
     return replace(spec, sparsities=spec.sparsities[:n_levels])
 
 
-def compare_runs(study: Study, run: str, aside: Study, again: RunSpec) -> Rebuilt:
+def compare_runs(study: Study, run: str, aside: Study, again: RunSpec) -> RunComparison:
     """A run of the study beside what `reproduction_spec` of it came to in the study `aside`."""
     labels = _labels(study, aside, examples_name(again))
     (numbers, kept), (numbers_again, new) = study.prediction_matrix(run), aside.prediction_matrix(again.key)
@@ -74,15 +74,16 @@ def compare_runs(study: Study, run: str, aside: Study, again: RunSpec) -> Rebuil
     levels = []
     for level in np.intersect1d(wanted, numbers_again).tolist():
         then, now = kept[numbers == level][0], new[numbers_again == level][0]
-        rates = (float((said == labels).mean()) for said in (then, now))
-        levels.append(LevelComparison(level, len(labels), int((then == now).sum()), *rates))
+        accuracies = (float((predictions == labels).mean()) for predictions in (then, now))
+        levels.append(LevelComparison(level, len(labels), int((then == now).sum()), *accuracies))
     n_missing = len(wanted) + len(numbers_again) - 2 * len(levels)
-    return Rebuilt(tuple(levels), n_missing, study.run_record(run), aside.run_record(again.key))
+    return RunComparison(tuple(levels), n_missing, study.run_record(run), aside.run_record(again.key))
 
 
 def _labels(study: Study, aside: Study, name: str) -> np.ndarray:
     """The labels of the test examples, refused where the two were not asked the same."""
-    kept, new = (one.examples(name)["label"].to_numpy() for one in (study, aside))
+    kept: np.ndarray = study.examples(name)["label"].to_numpy()
+    new = aside.examples(name)["label"].to_numpy()
     if not np.array_equal(kept, new):
         raise PruneScopeError(
             f"The data set here has {len(new):,} test examples, and their labels are not those of the {len(kept):,} "

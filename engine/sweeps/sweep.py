@@ -58,10 +58,10 @@ def sweep_status(specs: Iterable[RunSpec], study: Study) -> Status:
     # In this order, because a run is committed, or its failure noted, before its claim is released.
     claimed = living_claims(study.path / "claims")
     failed = {path.stem for path in (study.path / "failures").glob("*.json")}
-    there = set(study.runs())
+    recorded = set(study.runs())
     left = dict.fromkeys(spec.key for spec in specs)
     states: dict[str, tuple[str, ...]] = {}
-    for name, keys in (("done", there), ("running", claimed), ("failed", failed), ("pending", left)):
+    for name, keys in (("done", recorded), ("running", claimed), ("failed", failed), ("pending", left)):
         states[name] = tuple(key for key in left if key in keys)
         left = {key: None for key in left if key not in keys}
     return Status(**states)
@@ -108,11 +108,11 @@ class _Sweep:
 
     def __init__(self, specs: Sequence[RunSpec], study: Study, workers: Workers, listen: Listener) -> None:
         self.study, self.workers, self.listen = study, workers, listen
-        there, tables = set(study.runs()), set(study.example_sets())
+        recorded, tables = set(study.runs()), set(study.example_sets())
         wanted = {spec.key: spec for spec in specs}
-        self.todo = {key: spec for key, spec in wanted.items() if key not in there}
+        self.todo = {key: spec for key, spec in wanted.items() if key not in recorded}
         # One finished run brings back the example table of all that were tested on it.
-        lost = {examples_name(spec): spec for key, spec in wanted.items() if key in there}
+        lost = {examples_name(spec): spec for key, spec in wanted.items() if key in recorded}
         self.todo |= {spec.key: spec for name, spec in lost.items() if name not in tables}
         self.dense = {key: dense_key(spec) for key, spec in self.todo.items()}
         self.out: dict[str, RunSpec] = {}

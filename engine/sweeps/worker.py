@@ -13,7 +13,7 @@ from engine.store.claims import claim
 from engine.store.files import write_file
 from engine.store.study import Study, examples_name
 
-State = Literal["done", "found", "busy", "failed"]
+RunState = Literal["done", "found", "busy", "failed"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Result:
     """How one run of a sweep went: done now, found finished, busy elsewhere, or failed with its reason."""
 
     key: str
-    state: State
+    state: RunState
     reason: str = ""
     seconds: float = 0.0
 
@@ -51,7 +51,7 @@ def execute_run(spec: RunSpec, context: RunContext, watch: Watcher = lambda prog
     return Result(spec.key, state, reason, time.monotonic() - begun)
 
 
-def _compute(spec: RunSpec, study: Study, context: RunContext, watch: Watcher) -> tuple[State, str]:
+def _compute(spec: RunSpec, study: Study, context: RunContext, watch: Watcher) -> tuple[RunState, str]:
     from engine.runs.run import keep_examples, run_experiment
     from engine.runs.workspace import open_workspace
 

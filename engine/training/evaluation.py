@@ -1,5 +1,6 @@
 """What a network says of every example, and the gradient of its mean loss."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ def evaluate_network(network: nn.Module, split: Split, batch_size: int = 1000) -
     network.eval()
     parts: list[list[Tensor]] = []
     with torch.no_grad():
-        for images, labels in zip(split.images.split(batch_size), split.labels.split(batch_size), strict=True):
+        for images, labels in _batches(split, batch_size):
             logs = functional.log_softmax(network(split.inputs(images)), dim=1)
             true = logs.gather(1, labels[:, None]).squeeze(1)
             best = logs.topk(2, dim=1)
@@ -41,7 +42,12 @@ def mean_gradients(network: nn.Module, split: Split, batch_size: int = 1000) -> 
     network.eval()
     weights = prunable(network)
     sums = [torch.zeros_like(weight) for weight in weights.values()]
-    for images, labels in zip(split.images.split(batch_size), split.labels.split(batch_size), strict=True):
+    for images, labels in _batches(split, batch_size):
         loss = functional.cross_entropy(network(split.inputs(images)), labels, reduction="sum")
         torch._foreach_add_(sums, list(torch.autograd.grad(loss, list(weights.values()))))
     return {name: total / len(split) for name, total in zip(weights, sums, strict=True)}
+
+
+def _batches(split: Split, batch_size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Images and labels in the split's order."""
+    return zip(torch.split(split.images, batch_size), torch.split(split.labels, batch_size), strict=True)

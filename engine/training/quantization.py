@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import torch
 from safetensors.torch import save
@@ -28,14 +29,14 @@ def exact_integer_products() -> Iterator[None]:
 
     With AVX2 alone, torch's own overflow on the way. The kernel that stands in meanwhile does so for all threads.
     """
-    library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
+    library = cast(Any, torch.library).Library("aten", "IMPL")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel was there
-            library.impl("_int_mm", _exact_product, "CPU", allow_override=True)  # type: ignore[no-untyped-call]
+            library.impl("_int_mm", _exact_product, "CPU", allow_override=True)
         yield
     finally:
-        library._destroy()  # type: ignore[no-untyped-call]
+        library._destroy()
 
 
 def _exact_product(first: Tensor, second: Tensor) -> Tensor:

@@ -64,7 +64,9 @@ def make_split(images: np.ndarray, labels: np.ndarray, like: np.ndarray, size: i
 def batches(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple[Tensor, Tensor]]:
     """One epoch in random order, cropped and mirrored as the spec says: images and labels."""
     for inputs, rows in _chunks(split, spec, generator):
-        yield from zip(inputs.split(spec.batch_size), split.labels[rows].split(spec.batch_size), strict=True)
+        yield from zip(
+            torch.split(inputs, spec.batch_size), torch.split(split.labels[rows], spec.batch_size), strict=True
+        )
 
 
 def grouped_batches(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
@@ -72,7 +74,7 @@ def grouped_batches(split: Split, spec: RunSpec, generator: Generator) -> Iterat
     assert split.groups is not None
     for inputs, rows in _chunks(split, spec, generator):
         parts = (inputs, split.labels[rows], split.groups[rows])
-        yield from zip(*(part.split(spec.batch_size) for part in parts), strict=True)
+        yield from zip(*(torch.split(part, spec.batch_size) for part in parts), strict=True)
 
 
 def _chunks(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple[Tensor, Tensor]]:
@@ -82,7 +84,7 @@ def _chunks(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple
     windows = images.unfold(2, height, 1).unfold(3, width, 1)
     order = torch.randperm(len(split), generator=generator)
     chunk_size = max(1, CHUNK // spec.batch_size) * spec.batch_size
-    for rows in order.split(chunk_size):
+    for rows in torch.split(order, chunk_size):
         shift = torch.randint(2 * spec.crop + 1, (2, len(rows)), generator=generator)
         mirrored = torch.rand(len(rows), generator=generator) < (0.5 if spec.flip else 0.0)
         rows, shift = rows.to(images.device), shift.to(images.device)

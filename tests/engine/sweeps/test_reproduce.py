@@ -52,11 +52,11 @@ def test_what_differs_is_counted_and_said(tmp_path: Path, capsys: pytest.Capture
     assert main(["rebuild", TINY.key, "--study", str(kept.path), "--device", "cpu", *to]) == 1
     printed = " ".join(capsys.readouterr().out.split())
     again = Study(tmp_path / "again")
-    found = compare_runs(kept, TINY.key, again, TINY)
+    comparison = compare_runs(kept, TINY.key, again, TINY)
     (_, then), (_, now) = kept.prediction_matrix(TINY.key), again.prediction_matrix(TINY.key)
-    assert [level.n_equal for level in found.levels] == (then == now).sum(1).tolist()
+    assert [level.n_equal for level in comparison.levels] == (then == now).sum(1).tolist()
     labels = kept.examples("digits-official")["label"].to_numpy()
-    assert [level.accuracy_again for level in found.levels] == pytest.approx((now == labels).mean(1))
+    assert [level.accuracy_again for level in comparison.levels] == pytest.approx((now == labels).mean(1))
     assert f"{(then == now).mean():.2%} of them equal" in printed
     assert "Kept with torch 1.0, here" in printed and "processor not recorded, here" in printed
 
@@ -68,9 +68,9 @@ def test_a_level_that_only_one_has_is_not_equal(tmp_path: Path) -> None:
     short = _tables(aside, TINY.key, n_levels=2)
     (aside.path / "runs" / TINY.key).rename(aside.path / "gone")
     aside.write_run(TINY, short, study.run_record(TINY.key).provenance)
-    found = compare_runs(study, TINY.key, aside, TINY)
-    assert found.n_missing == 2 and len(found.levels) == 2 and not found.is_equal
-    assert all(level.n_equal == level.n_examples for level in found.levels)
+    comparison = compare_runs(study, TINY.key, aside, TINY)
+    assert comparison.n_missing == 2 and len(comparison.levels) == 2 and not comparison.is_equal
+    assert all(level.n_equal == level.n_examples for level in comparison.levels)
 
 
 def test_what_cannot_be_rebuilt_is_refused(tmp_path: Path) -> None:
@@ -105,15 +105,15 @@ def test_a_shipped_run_comes_out_again(real_root: Path, tmp_path: Path) -> None:
     demo, run = Study(TOP / "data" / "demo"), "0aaabf9dccea"
     spec = reproduction_spec(demo, run, 1)
     run_experiment(spec, aside := Study(tmp_path), real_root, "cpu")
-    found = compare_runs(demo, run, aside, spec)
-    same = np.array([level.n_equal / level.n_examples for level in found.levels])
-    assert len(same) == 2 and not found.n_missing
-    assert found.is_equal or found.made_otherwise
+    comparison = compare_runs(demo, run, aside, spec)
+    same = np.array([level.n_equal / level.n_examples for level in comparison.levels])
+    assert len(same) == 2 and not comparison.n_missing
+    assert comparison.is_equal or comparison.environment_differences
     now = aside.prediction_matrix(spec.key)[1]
     for seed in (1, 2, 3, 4, 5):
         other = demo.prediction_matrix(replace(demo.run_record(run).spec, seed=seed).key)[1][:2]
         assert (same > (now == other).mean(1) + 0.01).all()
-    assert (same > 0.99).all() and all(level.accuracy_again > 0.9 for level in found.levels)
+    assert (same > 0.99).all() and all(level.accuracy_again > 0.9 for level in comparison.levels)
 
 
 def _tables(study: Study, run: str, n_levels: int | None = None) -> RunTables:
