@@ -1,13 +1,13 @@
 """`export`: a study as one long table that `import` reads again."""
 
-from argparse import Namespace, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
 
 from engine.exchange.export import export_study
 from engine.store.study import Study
 
 
-def add(commands: _SubParsersAction) -> None:
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     """Add `export`."""
     parser = commands.add_parser("export", help="write a study as one table (CSV or Parquet) that import reads again")
     parser.add_argument("--study", required=True)

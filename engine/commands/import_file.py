@@ -1,17 +1,16 @@
 """`import`: predictions from elsewhere become runs of a study."""
 
-import json
-from argparse import Namespace, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
-from typing import Any
 
 from engine.errors import PruneScopeError
-from engine.exchange.mapping import ROLES
+from engine.exchange.mapping import ROLES, ColumnMapping
 from engine.exchange.sandbox import Source, import_file
+from engine.exchange.sidecar import mapping_from_json
 from engine.store.study import Study
 
 
-def add(commands: _SubParsersAction) -> None:
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     """Add `import`."""
     parser = commands.add_parser("import", help="bring predictions from elsewhere (CSV or Parquet)")
     parser.add_argument("file", help="a long table (a row per model and example) or a wide one (a column per model)")
@@ -32,23 +31,31 @@ def import_predictions(options: Namespace) -> None:
     path = Path(options.file)
     if not path.is_file():
         raise PruneScopeError(f"There is no file {path}.")
-    beside = Path(options.sidecar) if options.sidecar else path.with_name(f"{path.name}.json")
-    if options.sidecar and not beside.is_file():
-        raise PruneScopeError(f"There is no sidecar {beside}.")
-    mapping: dict[str, Any] = {"columns": _pairs(options.map, "--map"), "constants": _pairs(options.set, "--set")}
-    for name in ("groups", "attributes"):
-        if getattr(options, name):
-            mapping[name] = [column.strip() for column in getattr(options, name).split(",")]
-    source = Source(path, path.name, beside if beside.is_file() else None)
-    done = import_file(source, Study(options.study), mapping, options.title)
-    for one in done.sets:
-        extra = ", ".join((*one["groups"], *one["attributes"])) or "none"
+    sidecar = Path(options.sidecar) if options.sidecar else path.with_name(f"{path.name}.json")
+    if options.sidecar and not sidecar.is_file():
+        raise PruneScopeError(f"There is no sidecar {sidecar}.")
+    source = Source(path, path.name, sidecar if sidecar.is_file() else None)
+    imported = import_file(source, Study(options.study), _mapping(options), options.title)
+    for summary in imported.example_sets:
+        extra = ", ".join((*summary.groups, *summary.attributes)) or "none"
         print(
-            f"{one['example_set']}: {one['n_runs']} runs, {one['n_models']} models, {one['n_examples']:,} examples, "
-            f"{one['n_classes']} classes; groups and attributes: {extra}."
+            f"{summary.example_set}: {summary.n_runs} runs, {summary.n_models} models, "
+            f"{summary.n_examples:,} examples, {summary.n_classes} classes; groups and attributes: {extra}."
         )
-    there = f", {done.n_there} were there already" if done.n_there else ""
-    print(f"{done.n_new} runs are new{there}; kept in {options.study}.")
+    present = f", {imported.n_present} were there already" if imported.n_present else ""
+    print(f"{imported.n_new} runs are new{present}; kept in {options.study}.")
+
+
+def _mapping(options: Namespace) -> ColumnMapping:
+    """What the options say of the columns."""
+    lists = {name: getattr(options, name) for name in ("groups", "attributes")}
+    return mapping_from_json(
+        {
+            "columns": _pairs(options.map, "--map"),
+            "constants": _pairs(options.set, "--set"),
+            **{name: [column.strip() for column in text.split(",")] for name, text in lists.items() if text},
+        }
+    )
 
 
 def _pairs(words: list[str], flag: str) -> dict[str, str]:
@@ -56,6 +63,6 @@ def _pairs(words: list[str], flag: str) -> dict[str, str]:
     for word in words:
         role, equals, value = word.partition("=")
         if not equals:
-            raise PruneScopeError(f"{flag} {word!r} should look like ROLE={json.dumps('value')[1:-1]}.")
+            raise PruneScopeError(f"{flag} {word!r} should look like ROLE=value.")
         pairs[role] = value
     return pairs

@@ -1,4 +1,5 @@
-"""Predictions from elsewhere: a table that a user brings becomes ordinary runs of a study.
+"""Predictions in and out: a table that a user brings becomes ordinary runs of a study, and a study a table.
 
-`process` is the way in and out; it reads nothing of the user's itself but lets a child do so, under limits.
+`sandbox` is the way in; it reads nothing of the user's itself but lets a child do so, under limits. `export` is the
+way out. Nothing here loads torch.
 """

@@ -1,4 +1,7 @@
-"""What cells mean: text, numbers or nothing, whatever their type in the file; a cell that makes no sense is refused."""
+"""What cells mean: text, numbers or nothing, whatever their type in the file; a cell that makes no sense is refused.
+
+A refusal is one sentence that names the column and the row. Row 1 is the first one below the header.
+"""
 
 import re
 from collections.abc import Iterable
@@ -7,17 +10,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.errors import PruneScopeError
 from engine.exchange.limits import LIMITS
-from engine.exchange.refusal import refused, shown
 
 MISSING = frozenset(("", "NA", "NaN", "nan", "null", "NULL", "<NA>"))
 FORMULA = ("=", "+", "-", "@")
 WHOLE = re.compile(r"-?(0|[1-9]\d{0,14})$")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
 _TAG = re.compile(r"<\s*[A-Za-z!/?]|&#|javascript:", re.IGNORECASE)
+_LARGEST = {"seed": 2**31 - 1, "level": 1000, "n_weights": 2**62, "n_kept": 2**62}
+"""Roles of whole numbers, and the largest one allowed."""
+_SHARES = ("sparsity", "sparsity_asked", "validation_accuracy", "probability", "margin")
+_NEVER_MISSING = ("seed", "sparsity")
 
 
-def encoded(values: pa.Array, column: str, first_row: int, decimal: str = ".") -> tuple[np.ndarray, list[str]]:
+def refused(column: str, row: int | None, reason: str) -> PruneScopeError:
+    """The error for a column, or for one row of it."""
+    place = f"Column {shown(column)}" + (f", row {row:,}" if row is not None else "")
+    return PruneScopeError(f"{place}: {reason}")
+
+
+def shown(text: object, most: int = 60) -> str:
+    """Text of a user's file for a sentence: quoted, without line breaks, cut to a few words."""
+    plain = "".join(letter if letter.isprintable() else "�" for letter in str(text))
+    return repr(plain if len(plain) <= most else f"{plain[: most - 1]}…")
+
+
+def encoded(values: pa.Array, column: str, first_row: int) -> tuple[np.ndarray, list[str]]:
     """The cells as numbers of distinct texts, -1 for a missing one, and these texts; unfit text is refused."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
@@ -27,15 +46,15 @@ def encoded(values: pa.Array, column: str, first_row: int, decimal: str = ".") -
     codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     texts = [_text(value) for value in coded.dictionary.to_pylist()]
     distinct: dict[str, int] = {}
-    place = np.full(len(texts) + 1, -1, np.int64)
+    number_of_code = np.full(len(texts) + 1, -1, np.int64)
     for number, text in enumerate(texts):
         if text in MISSING:
             continue
         problem = unfit(text)
         if problem:
             raise refused(column, first_row + int(np.argmax(codes == number)), f"{shown(text)} {problem}.")
-        place[number] = distinct.setdefault(text, len(distinct))
-    return place[codes], list(distinct)
+        number_of_code[number] = distinct.setdefault(text, len(distinct))
+    return number_of_code[codes], list(distinct)
 
 
 def _text(value: object) -> str:
@@ -73,26 +92,63 @@ def numbers(values: pa.Array, column: str, first_row: int, decimal: str = ".") -
     if pa.types.is_null(kind):
         return np.full(len(values), np.nan)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False).astype(float)
+        floats = values.cast(pa.float64(), safe=False).fill_null(np.nan)
+        return np.asarray(floats.to_numpy(zero_copy_only=False), float)
     codes, texts = encoded(values, column, first_row)
-    table = np.full(len(texts) + 1, np.nan)
+    number_of_code = np.full(len(texts) + 1, np.nan)
     for number, text in enumerate(texts):
         plain = text.replace(decimal, ".") if decimal != "." else text
         if not _NUMBER.match(plain):
             row = first_row + int(np.argmax(codes == number))
             raise refused(column, row, f"{shown(text)} is no number.")
-        table[number] = float(plain)
-    return table[codes]
+        number_of_code[number] = float(plain)
+    return np.asarray(number_of_code[codes])
 
 
-def whole_numbers(values: np.ndarray, column: str, first_row: int, most: int = 2**31 - 1) -> np.ndarray:
-    """Floats that must be whole, not missing, and from 0 to `most`."""
+def constant_numbers(role: str, value: object, n: int) -> np.ndarray:
+    """One number n times; text that is none is refused."""
+    try:
+        return np.full(n, float(str(value)))
+    except ValueError:
+        raise refused(role, None, f"{shown(value)} is no number.") from None
+
+
+def role_numbers(role: str, values: np.ndarray, column: str, first_row: int | None) -> np.ndarray:
+    """The values, refused where they cannot be what the role says; no row is named where `first_row` is None."""
+    if role in _LARGEST:
+        present = values if role in _NEVER_MISSING else np.nan_to_num(values, nan=0.0, posinf=np.inf)
+        _refuse_no_whole_number(present, column, first_row, _LARGEST[role])
+        return values
+    if role in _SHARES:
+        _refuse_no_share(role, values, column, first_row)
+    if np.isinf(values).any():
+        first = int(np.argmax(np.isinf(values)))
+        raise refused(column, None if first_row is None else first_row + first, "the number is infinite.")
+    return values
+
+
+def _refuse_no_whole_number(values: np.ndarray, column: str, first_row: int | None, most: int) -> None:
     bad = np.flatnonzero(~((values >= 0) & (values <= most) & (values == np.floor(values))))
     if len(bad):
-        seen = values[bad[0]]
-        said = "the cell is empty" if np.isnan(seen) else f"{seen:g} is not allowed"
-        raise refused(column, first_row + int(bad[0]), f"{said}; it should be a whole number from 0 to {most:,}.")
-    return values.astype(np.int64)
+        value = values[bad[0]]
+        fault = "the cell is empty" if np.isnan(value) else f"{value:g} is not allowed"
+        row = None if first_row is None else first_row + int(bad[0])
+        raise refused(column, row, f"{fault}; it should be a whole number from 0 to {most:,}.")
+
+
+def _refuse_no_share(role: str, values: np.ndarray, column: str, first_row: int | None) -> None:
+    wrong = np.isnan(values) if role in _NEVER_MISSING else np.zeros(len(values), bool)
+    with np.errstate(invalid="ignore"):
+        wrong |= (values < 0) | (values > 1) | ((values == 1) & (role == "sparsity"))
+    if not wrong.any():
+        return
+    first = int(np.argmax(wrong))
+    row = None if first_row is None else first_row + first
+    if np.isnan(values[first]):
+        raise refused(column, row, "the cell is empty.")
+    hint = " (a percentage? divide it by 100)" if 1 < values[first] <= 100 else ""
+    most = "below 1" if role == "sparsity" else "up to 1"
+    raise refused(column, row, f"{values[first]:g} is not allowed{hint}; it should be from 0 {most}.")
 
 
 def natural(texts: Iterable[str]) -> list[str]:

@@ -1,14 +1,14 @@
-"""How a user's columns are to be read: guessed from their names, mended by a sidecar or by hand, then checked."""
+"""What a user's columns mean: the record of it, the roles that there are, and when it cannot be followed."""
 
-import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from typing import Literal
 
-from engine.errors import PruneScopeError, unknown_name
-from engine.exchange.cells import unfit
-from engine.exchange.refusal import refused, shown
+import msgspec
+
+from engine.errors import PruneScopeError
+from engine.exchange.cells import refused, shown, unfit
+from engine.run_spec import RunSpec
 
 NEEDED = ("example", "label", "prediction", "sparsity")
 IDENTITY = ("dataset", "split", "network", "technique", "treatment", "mitigation")
@@ -38,158 +38,131 @@ ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """What a column may mean, and other names that it goes by."""
 
-DEFAULTS: Mapping[str, Any] = {
+Layout = Literal["long", "wide"]
+Number = int | float
+Constant = str | int | float
+"""One value for a whole file; the command line gives numbers as text."""
+
+DEFAULTS: Mapping[str, Constant] = {
     **{"dataset": "imported", "split": "", "network": "model", "technique": "imported"},
     **{"treatment": "unstated", "mitigation": "none", "seed": 0},
 }
 DENSE = ("dense", "none", "baseline", "unpruned")
 FILE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
-_WIDE = re.compile(r"^(?P<technique>[^@#]+?)(?:@(?P<sparsity>0?\.\d+|0|\d{1,2}(?:\.\d+)?%))?(?:#(?P<seed>\d+))?$")
 
 
-@dataclass(frozen=True)
-class ColumnMapping:
-    """What each column means; what is in no field is left out."""
+class ModelFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is said of the model in one column of a wide table; None where nothing is."""
 
-    layout: str = "long"
+    dataset: str | None = None
+    split: str | None = None
+    network: str | None = None
+    technique: str | None = None
+    treatment: str | None = None
+    mitigation: str | None = None
+    seed: Number | None = None
+    level: Number | None = None
+    sparsity: Number | None = None
+    sparsity_asked: Number | None = None
+    validation_accuracy: Number | None = None
+    n_weights: Number | None = None
+    n_kept: Number | None = None
+
+    def given(self) -> dict[str, Constant]:
+        """What is said, by role."""
+        values = {role: getattr(self, role) for role in self.__struct_fields__}
+        return {role: value for role, value in values.items() if value is not None}
+
+
+class ClassFacts(msgspec.Struct, frozen=True):
+    """A class: its name, its training examples (0 where nobody says), the entropy of its images."""
+
+    name: str
+    n_train: int = 0
+    entropy: float | None = None
+
+
+class ColumnMapping(msgspec.Struct, frozen=True):
+    """What each column means; a column that is in no field is left out."""
+
+    layout: Layout = "long"
     """"long": one row per model and example; "wide": one row per example, one column per model."""
-    columns: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, str] = {}
     """Role -> column."""
-    constants: dict[str, Any] = field(default_factory=dict)
+    constants: dict[str, Constant] = {}
     """Role -> the one value that it has for the whole file."""
     groups: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
-    models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    models: dict[str, ModelFacts] = {}
     """Wide: column of a model -> technique, sparsity, seed, ..."""
-    classes: tuple[dict[str, Any], ...] = ()
-    """All classes in their order, where they are known: name, n_train, entropy."""
+    classes: tuple[ClassFacts, ...] = ()
+    """All classes in their order, where they are known."""
     guess: bool = True
     """Whether what is not said is guessed from the names; the page says everything."""
-    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    runs: dict[str, RunSpec] = {}
     """What an export says of its runs: run -> settings."""
 
-    def to_json(self) -> dict[str, Any]:
-        """The plan in JSON's types."""
-        return asdict(self)
+    @property
+    def used_columns(self) -> list[str]:
+        """All columns that mean something, as often as they are named."""
+        return [*self.columns.values(), *self.groups, *self.attributes, *self.models]
 
 
-def mapping_from_json(values: object) -> ColumnMapping:
-    """The plan that a sidecar or the page gives; what it does not name is left open."""
-    if not isinstance(values, dict):
-        raise PruneScopeError("The mapping should be an object with names such as columns, constants, groups, models.")
-    allowed = {f.name for f in fields(ColumnMapping)}
-    for name in values:
-        if name not in allowed and name not in ("prunescope", "title"):
-            raise unknown_name(str(name), sorted(allowed), "part of a mapping")
-    plain = {name: value for name, value in values.items() if name in allowed}
-    for name, kind in {"columns": dict, "constants": dict, "models": dict, "runs": dict}.items():
-        if not isinstance(plain.get(name, {}), kind):
-            raise PruneScopeError(f"{name} in the mapping should be an object, not {shown(plain[name])}.")
-    for name in ("groups", "attributes"):
-        value = plain.get(name, ())
-        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-            raise PruneScopeError(f"{name} in the mapping should be a list of columns, not {shown(value)}.")
-        plain[name] = tuple(value)
-    plain["classes"] = tuple(
-        value if isinstance(value, dict) else {"name": str(value)} for value in plain.get("classes") or ()
+def merge_mappings(sidecar: ColumnMapping, given: ColumnMapping) -> ColumnMapping:
+    """The sidecar's mapping with what is given before it; one that leaves nothing to guess replaces its lists."""
+    complete = not given.guess
+    return ColumnMapping(
+        layout=given.layout if complete or given.layout != ColumnMapping().layout else sidecar.layout,
+        columns=sidecar.columns | given.columns,
+        constants=sidecar.constants | given.constants,
+        groups=given.groups if complete or given.groups else sidecar.groups,
+        attributes=given.attributes if complete or given.attributes else sidecar.attributes,
+        models=given.models if complete or given.models else sidecar.models,
+        classes=given.classes or sidecar.classes,
+        guess=given.guess and sidecar.guess,
+        runs=given.runs or sidecar.runs,
     )
-    for role, column in plain.get("columns", {}).items():
-        if role not in ROLES:
-            raise unknown_name(str(role), list(ROLES), "role of a column")
-        if not isinstance(column, str):
-            raise PruneScopeError(f"The column for {role} in the mapping should be a name, not {shown(column)}.")
-    for role in plain.get("constants", {}):
-        if role not in ROLES:
-            raise unknown_name(str(role), list(ROLES), "constant")
-    for column, facts in plain.get("models", {}).items():
-        if not isinstance(facts, dict) or set(facts) - {*IDENTITY, *MODEL_NUMBERS}:
-            raise refused(
-                column, None, f"a model may say {', '.join((*IDENTITY, *MODEL_NUMBERS))}, not {shown(facts)}."
-            )
-    return ColumnMapping(**plain)
 
 
-def read_sidecar(content: bytes) -> ColumnMapping:
-    """The plan in a sidecar file of JSON."""
-    try:
-        return mapping_from_json(json.loads(content.decode("utf-8-sig")))
-    except (ValueError, RecursionError) as error:
-        raise PruneScopeError(f"The sidecar is no JSON in UTF-8: {str(error)[:120]}.") from error
-
-
-def fill_in_defaults(plan: ColumnMapping, names: Sequence[str], floats: Sequence[str]) -> ColumnMapping:
-    """The plan with what it leaves open guessed from the columns' names; `floats` are columns of fractions."""
-    for column in (*plan.columns.values(), *plan.groups, *plan.attributes, *plan.models):
-        if column not in names:
-            raise unknown_name(column, list(names), "column")
-    if plan.guess is False:
-        return plan
-    taken = {*plan.columns.values(), *plan.groups, *plan.attributes, *plan.models}
-    columns = dict(plan.columns)
-    by_name = {name.casefold().replace(" ", "_"): name for name in reversed(names)}
-    for role, (_, aliases) in ROLES.items():
-        found = next((by_name[a] for a in (role, *aliases) if a in by_name and by_name[a] not in taken), None)
-        if role not in columns and role not in plan.constants and found is not None:
-            columns[role] = found
-            taken.add(found)
-    left = [name for name in names if name not in taken and name and not name.startswith("Unnamed:")]
-    models = dict(plan.models)
-    layout = plan.layout
-    if layout == "wide" or ("prediction" not in columns and "prediction" not in plan.columns):
-        layout = "wide"
-        if not models:
-            models = {name: guessed for name in left if (guessed := guessed_model(name))}
-        left = [name for name in left if name not in models]
-    free = not plan.groups and not plan.attributes
-    groups = tuple(n for n in left if n not in floats) if free else plan.groups
-    attributes = tuple(n for n in left if n in floats) if free else plan.attributes
-    return replace(plan, layout=layout, columns=columns, groups=groups, attributes=attributes, models=models)
-
-
-def guessed_model(name: str) -> dict[str, Any] | None:
-    """What a wide column's name says of its model, as in `magnitude@0.9#1` or `dense#0`; None where it says nothing."""
-    found = _WIDE.match(name.strip())
-    if not found:
-        return None
-    technique, sparsity, seed = found["technique"].strip(), found["sparsity"], found["seed"]
-    if sparsity is None:
-        return {"technique": "dense", "sparsity": 0.0, "seed": int(seed or 0)} if technique in DENSE else None
-    share = float(sparsity[:-1]) / 100 if sparsity.endswith("%") else float(sparsity)
-    return {"technique": technique, "sparsity": share, "seed": int(seed or 0)}
-
-
-def validate_mapping(plan: ColumnMapping) -> ColumnMapping:
-    """The plan, refused where it cannot be followed."""
-    if plan.layout not in ("long", "wide"):
-        raise PruneScopeError(f"The layout is {shown(plan.layout)}; it should be long or wide.")
-    per_model = ("prediction", "sparsity") if plan.layout == "wide" else ()
-    for role in NEEDED:
-        if role not in plan.columns and role not in plan.constants and role not in per_model:
-            also = ", ".join(ROLES[role][1][:3])
-            raise PruneScopeError(
-                f"Column {role} is missing: {ROLES[role][0].rstrip('.').lower()}; name a column for it, such as {also}."
-            )
-    if plan.layout == "wide":
-        if not plan.models:
-            raise PruneScopeError(
-                "No column of predictions was found: name them like magnitude@0.9#0 or say under models what each is."
-            )
-        for column, facts in plan.models.items():
-            if "sparsity" not in facts and "sparsity" not in plan.constants:
-                raise refused(column, None, "its sparsity is missing; say it under models.")
-    used = [*plan.columns.values(), *plan.groups, *plan.attributes, *plan.models]
+def validate_mapping(mapping: ColumnMapping) -> ColumnMapping:
+    """The mapping, refused where it cannot be followed."""
+    _refuse_missing_roles(mapping)
+    if mapping.layout == "wide":
+        _refuse_missing_models(mapping)
+    used = mapping.used_columns
     for column in used:
         if used.count(column) > 1:
             raise refused(column, None, "it is used twice in the mapping.")
-    for column in (*plan.groups, *plan.attributes):
+    for column in (*mapping.groups, *mapping.attributes):
         problem = unfit(column)
         if problem:
             raise refused(column, None, f"the name {problem}.")
         if column in ("label", "example", "class"):
             raise refused(column, None, "a group or attribute cannot bear this name; rename it.")
     for role in ("dataset", "split"):
-        check_file_name(plan.constants.get(role, DEFAULTS[role]), role)
-    return plan
+        check_file_name(mapping.constants.get(role, DEFAULTS[role]), role)
+    return mapping
+
+
+def _refuse_missing_roles(mapping: ColumnMapping) -> None:
+    per_model = ("prediction", "sparsity") if mapping.layout == "wide" else ()
+    for role in NEEDED:
+        if role not in mapping.columns and role not in mapping.constants and role not in per_model:
+            meaning, aliases = ROLES[role]
+            raise PruneScopeError(
+                f"Column {role} is missing: {meaning.rstrip('.').lower()}; name a column for it, such as "
+                f"{', '.join(aliases[:3])}."
+            )
+
+
+def _refuse_missing_models(mapping: ColumnMapping) -> None:
+    if not mapping.models:
+        raise PruneScopeError(
+            "No column of predictions was found: name them like magnitude@0.9#0 or say under models what each is."
+        )
+    for column, facts in mapping.models.items():
+        if facts.sparsity is None and "sparsity" not in mapping.constants:
+            raise refused(column, None, "its sparsity is missing; say it under models.")
 
 
 def check_file_name(name: object, role: str, column: str | None = None, row: int | None = None) -> None:

@@ -7,20 +7,33 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from engine.errors import PruneScopeError
+from engine.exchange.cells import shown
 from engine.exchange.limits import LIMITS, Limits
-from engine.exchange.mapping import FILE_NAME
+from engine.exchange.mapping import FILE_NAME, ColumnMapping
+from engine.exchange.messages import (
+    Answer,
+    ExampleSetSummary,
+    FileToRead,
+    Preview,
+    PreviewRequest,
+    Refused,
+    Request,
+    Staged,
+    StageRequest,
+    decode_answer,
+    encode,
+)
 from engine.store.files import file_digest, publish, remove_folder, temporary_beside, write_file
 from engine.store.study import Study
 
 TOP = Path(__file__).resolve().parents[2]
 WAIT = 2 * LIMITS.seconds
 CHILDREN = threading.BoundedSemaphore(2)
-"""So many files are read at a time, whoever brings them."""
+"""So many files are read at a time, whoever imports them."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +47,23 @@ class Source:
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import added: runs that are new, runs that were there already, and what the file holds."""
+    """What an import added: runs that are new, runs that the study had already, and what the file holds."""
 
     n_new: int
-    n_there: int
-    sets: list[dict[str, Any]]
+    n_present: int
+    example_sets: tuple[ExampleSetSummary, ...]
 
 
-def preview_file(source: Source, mapping: dict[str, Any] | None = None, limits: Limits = LIMITS) -> dict[str, Any]:
+def preview_file(source: Source, mapping: ColumnMapping = ColumnMapping(), limits: Limits = LIMITS) -> Preview:
     """Columns, first rows and guessed mapping of a file."""
-    return _ask("preview", source, mapping, limits)
+    request = PreviewRequest(_file_to_read(source, mapping), limits.megabytes, limits.seconds)
+    answer = ask_child(request, source)
+    assert isinstance(answer, Preview)
+    return answer
 
 
 def import_file(
-    source: Source, study: Study, mapping: dict[str, Any] | None = None, title: str = "", limits: Limits = LIMITS
+    source: Source, study: Study, mapping: ColumnMapping = ColumnMapping(), title: str = "", limits: Limits = LIMITS
 ) -> Imported:
     """Add the file's runs to the study, all of them or, where anything is wrong, none."""
     target = study.path.resolve()
@@ -55,37 +71,40 @@ def import_file(
         raise PruneScopeError(f"{target.name!r} is no name for a study; use letters, digits, '.', '_' and '-'.")
     folder = temporary_beside(target)
     try:
-        made = _ask("stage", source, mapping, limits, folder=str(folder), sha256=_digest(source.path))
+        file, digest = _file_to_read(source, mapping), _digest(source.path)
+        request = StageRequest(file, limits.megabytes, limits.seconds, os.fsencode(folder), digest)
+        answer = ask_child(request, source)
+        assert isinstance(answer, Staged)
         staged = Study(folder)
-        new = [key for key in staged.runs() if not _is_there(study, staged, key)]
-        for one in made["sets"]:
-            _check_examples(study, staged, one["example_set"])
-        _join(study, staged, new, made["sets"], title or source.name)
+        new = [key for key in staged.runs() if not _has_run(study, staged, key)]
+        names = [summary.example_set for summary in answer.example_sets]
+        for name in names:
+            _check_examples(study, staged, name)
+        _join(study, staged, new, names, title or source.name)
     finally:
         remove_folder(folder)
-    n_runs = sum(one["n_runs"] for one in made["sets"])
-    return Imported(len(new), n_runs - len(new), made["sets"])
+    n_runs = sum(summary.n_runs for summary in answer.example_sets)
+    return Imported(len(new), n_runs - len(new), answer.example_sets)
 
 
-def _ask(task: str, source: Source, mapping: dict[str, Any] | None, limits: Limits, **more: str) -> dict[str, Any]:
-    request = {
-        "task": task,
-        "file": str(source.path.resolve()),
-        "name": source.name[:200],
-        "sidecar": str(source.sidecar.resolve()) if source.sidecar else "",
-        "mapping": mapping or {},
-        "megabytes": limits.megabytes,
-        "seconds": limits.seconds,
-        **more,
-    }
+def _file_to_read(source: Source, mapping: ColumnMapping) -> FileToRead:
+    sidecar = os.fsencode(source.sidecar.resolve()) if source.sidecar else b""
+    return FileToRead(os.fsencode(source.path.resolve()), source.name[:200], sidecar, mapping)
+
+
+def ask_child(request: Request, source: Source) -> Answer:
+    """The child's answer; a refusal is raised."""
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LC_ALL", "TMPDIR", "HOME", "SYSTEMROOT")}
     try:
+        line = encode(request)
+    except UnicodeEncodeError as error:
+        raise PruneScopeError(f"{shown(error.object)} is no Unicode text; rename the file or the column.") from None
+    try:
         with CHILDREN:
-            done = subprocess.run(
+            child = subprocess.run(
                 [sys.executable, "-m", "engine.exchange.sandbox_child"],
-                input=json.dumps(request),
+                input=line,
                 capture_output=True,
-                text=True,
                 cwd=TOP,
                 env=env | {"PYTHONPATH": str(TOP)},
                 timeout=WAIT,
@@ -95,23 +114,24 @@ def _ask(task: str, source: Source, mapping: dict[str, Any] | None, limits: Limi
         raise PruneScopeError(
             f"{source.name} takes more than {WAIT:,} seconds to read; nothing was imported."
         ) from None
-    return _answer(done, source, limits)
+    return _answer(child, request, source)
 
 
-def _answer(done: subprocess.CompletedProcess[str], source: Source, limits: Limits) -> dict[str, Any]:
-    lines = done.stdout.strip().splitlines()
-    if done.returncode == 0 and lines:
-        answer = json.loads(lines[-1])
-        if "refused" in answer:
-            raise PruneScopeError(answer["refused"])
-        return dict(answer["result"])
-    if "MemoryError" in done.stderr or "bad_alloc" in done.stderr or "alloc" in done.stderr.casefold():
-        raise PruneScopeError(f"{source.name} needs more than {limits.megabytes:,} MB of memory to be read.")
-    if done.returncode < 0:
+def _answer(child: subprocess.CompletedProcess[bytes], request: Request, source: Source) -> Answer:
+    lines = child.stdout.strip().splitlines()
+    if child.returncode == 0 and lines:
+        answer = decode_answer(lines[-1])
+        if isinstance(answer, Refused):
+            raise PruneScopeError(answer.sentence)
+        return answer
+    errors = child.stderr.decode(errors="replace").strip()
+    if "alloc" in errors.casefold() or "MemoryError" in errors:
+        raise PruneScopeError(f"{source.name} needs more than {request.megabytes:,} MB of memory to be read.")
+    if child.returncode < 0:
         raise PruneScopeError(
-            f"{source.name} cannot be read within {limits.megabytes:,} MB of memory and {limits.seconds:,} seconds."
+            f"{source.name} cannot be read within {request.megabytes:,} MB of memory and {request.seconds:,} seconds."
         )
-    reason = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"
+    reason = errors.splitlines()[-1] if errors else f"exit code {child.returncode}"
     raise PruneScopeError(f"{source.name} cannot be read: {reason[:200]}.")
 
 
@@ -119,7 +139,7 @@ def _digest(path: Path) -> str:
     return file_digest(path.read_bytes()) if path.stat().st_size < 1 << 28 else ""
 
 
-def _is_there(study: Study, staged: Study, key: str) -> bool:
+def _has_run(study: Study, staged: Study, key: str) -> bool:
     """Whether the study has this run already; refused where it has another one by the same settings."""
     if not study.has_run(key):
         return False
@@ -147,9 +167,8 @@ def _check_examples(study: Study, staged: Study, name: str) -> None:
         )
 
 
-def _join(study: Study, staged: Study, new: list[str], sets: list[dict[str, Any]], title: str) -> None:
-    for one in sets:
-        name = one["example_set"]
+def _join(study: Study, staged: Study, new: list[str], example_sets: list[str], title: str) -> None:
+    for name in example_sets:
         study.write_examples(name, staged.examples(name), staged.class_facts(name))
     for key in new:
         publish(staged.path / "runs" / key, study.path / "runs" / key)

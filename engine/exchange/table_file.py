@@ -12,8 +12,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from engine.errors import PruneScopeError
+from engine.exchange.cells import refused, shown
 from engine.exchange.limits import LIMITS
-from engine.exchange.refusal import refused, shown
 
 MAGIC = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
@@ -194,10 +194,10 @@ def _check_encoding(path: Path) -> None:
 
 
 def _csv_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    wrong: list[tuple[int, int, int]] = []
+    invalid_rows: list[tuple[int, int, int]] = []
 
-    def on_wrong(row: pacsv.InvalidRow) -> str:
-        wrong.append((row.number or 0, row.expected_columns, row.actual_columns))
+    def keep_invalid(row: pacsv.InvalidRow) -> str:
+        invalid_rows.append((row.number or 0, row.expected_columns, row.actual_columns))
         return "error"
 
     names = [*(f"__lead{number}" for number in range(table.n_lead)), *table.names]
@@ -205,17 +205,17 @@ def _csv_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
         with pacsv.open_csv(
             table.path,
             pacsv.ReadOptions(use_threads=False, block_size=LIMITS.row_bytes, column_names=names, skip_rows=1),
-            pacsv.ParseOptions(delimiter=table.delimiter, invalid_row_handler=on_wrong),
+            pacsv.ParseOptions(delimiter=table.delimiter, invalid_row_handler=keep_invalid),
             pacsv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), include_columns=columns, strings_can_be_null=False
             ),
         ) as reader:
             yield from reader
     except (pa.ArrowException, OSError, ValueError) as error:
-        if wrong:
-            row, expected, there = wrong[0]
+        if invalid_rows:
+            row, n_columns, n_cells = invalid_rows[0]
             raise PruneScopeError(
-                f"Row {max(row - 1, 1):,} has {there} cells; the header names {expected} columns."
+                f"Row {max(row - 1, 1):,} has {n_cells} cells; the header names {n_columns} columns."
             ) from error
         if "Empty CSV" in str(error):
             raise PruneScopeError("The file has a header but no rows.") from error

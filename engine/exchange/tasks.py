@@ -1,19 +1,20 @@
 """What the child does with a user's file: preview it, or stage it as a study."""
 
-from collections.abc import Callable
-from dataclasses import asdict
+import math
+import os
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from engine import __version__
 from engine.errors import PruneScopeError
-from engine.exchange.assemble import stage
+from engine.exchange.assemble import stage_runs
 from engine.exchange.cells import WHOLE, encoded
-from engine.exchange.collect import gather
-from engine.exchange.mapping import ColumnMapping, fill_in_defaults, mapping_from_json, read_sidecar, validate_mapping
+from engine.exchange.collect import collect_examples
+from engine.exchange.guess import fill_in_defaults
+from engine.exchange.mapping import ColumnMapping, merge_mappings, validate_mapping
+from engine.exchange.messages import Cell, FileToRead, Preview, PreviewRequest, Request, Staged, StageRequest
+from engine.exchange.sidecar import read_sidecar
 from engine.exchange.table_file import Table, open_table
 from engine.store.study import Study
 
@@ -22,69 +23,70 @@ N_LOOKED = 5000
 SIDECAR_BYTES = 50_000_000
 
 
-def read_with_mapping(path: Path, mapping: object, sidecar: Path | None) -> tuple[Table, ColumnMapping]:
-    """The table and the plan to read it by: what is given, completed by what names say."""
-    table = open_table(path)
-    plan = mapping_from_json(mapping or {})
-    if sidecar is not None:
-        if sidecar.stat().st_size > SIDECAR_BYTES:
-            raise PruneScopeError(f"The sidecar is larger than {SIDECAR_BYTES // 1_000_000} MB.")
-        beside = read_sidecar(sidecar.read_bytes()).to_json()
-        given = {name: value for name, value in plan.to_json().items() if name in (mapping or {})}  # type: ignore[operator]
-        merged = beside | given
-        for name in ("columns", "constants"):
-            merged[name] = beside[name] | given.get(name, {})
-        plan = mapping_from_json(merged)
-    return table, fill_in_defaults(plan, table.names, fractions(table))
+def perform(request: Request) -> Preview | Staged:
+    """The answer to a request."""
+    return preview(request) if isinstance(request, PreviewRequest) else stage_file(request)
 
 
-def fractions(table: Table) -> list[str]:
+def preview(request: PreviewRequest) -> Preview:
+    """Columns, the guessed mapping and the first rows of a file."""
+    table, mapping, fractions = _open(request.file)
+    _, columns = next(iter(table.batches()))
+    n_rows = min(N_SHOWN, len(next(iter(columns.values()))))
+    rows = ({name: _cell(values[row].as_py()) for name, values in columns.items()} for row in range(n_rows))
+    return Preview(table.names, tuple(fractions), mapping, tuple(rows))
+
+
+def stage_file(request: StageRequest) -> Staged:
+    """Write the file's runs as a study into the folder of the request."""
+    table, mapping, _ = _open(request.file)
+    validate_mapping(mapping)
+    source = {"engine": __version__, "imported": request.file.name, "sha256": request.sha256}
+    return Staged(tuple(stage_runs(collect_examples(table, mapping), mapping, Study(_path(request.folder)), source)))
+
+
+def _open(file: FileToRead) -> tuple[Table, ColumnMapping, list[str]]:
+    """The table, its mapping (what is given, completed by what names say), and its columns of fractions."""
+    table, mapping = open_table(_path(file.path)), file.mapping
+    if file.sidecar:
+        mapping = merge_mappings(_read_sidecar(_path(file.sidecar)), mapping)
+    fractions = fraction_columns(table)
+    return table, fill_in_defaults(mapping, table.names, fractions), fractions
+
+
+def _path(name: bytes) -> Path:
+    return Path(os.fsdecode(name))
+
+
+def _read_sidecar(path: Path) -> ColumnMapping:
+    if path.stat().st_size > SIDECAR_BYTES:
+        raise PruneScopeError(f"The sidecar is larger than {SIDECAR_BYTES // 1_000_000} MB.")
+    return read_sidecar(path.read_bytes())
+
+
+def fraction_columns(table: Table) -> list[str]:
     """Columns of numbers of which one, among the first rows, is not whole."""
     _, columns = next(iter(table.batches()))
-    found = []
-    for name, values in columns.items():
-        head = values.slice(0, N_LOOKED)
-        if pa.types.is_floating(head.type):
-            found.append(name)
-        elif pa.types.is_string(head.type):
-            try:
-                codes, texts = encoded(head, name, 1)
-                plain = [text.replace(table.decimal, ".") for text in texts]
-                if [float(text) for text in plain] and not all(WHOLE.match(text) for text in plain):
-                    found.append(name)
-            except (PruneScopeError, ValueError):
-                continue
-    return found
-
-
-def preview(request: dict[str, Any]) -> dict[str, Any]:
-    """Columns, the guessed plan and the first rows of a file."""
-    sidecar = Path(request["sidecar"]) if request.get("sidecar") else None
-    table, plan = read_with_mapping(Path(request["file"]), request.get("mapping"), sidecar)
-    _, columns = next(iter(table.batches()))
-    rows = [
-        {name: _cell(values[row].as_py()) for name, values in columns.items()}
-        for row in range(min(N_SHOWN, len(next(iter(columns.values())))))
+    return [
+        name for name, values in columns.items() if _holds_fractions(name, values.slice(0, N_LOOKED), table.decimal)
     ]
-    return {"names": list(table.names), "fractions": fractions(table), "plan": plan.to_json(), "rows": rows}
 
 
-def stage_file(request: dict[str, Any]) -> dict[str, Any]:
-    """Write the file's runs as a study into the folder of the request."""
-    sidecar = Path(request["sidecar"]) if request.get("sidecar") else None
-    table, plan = read_with_mapping(Path(request["file"]), request.get("mapping"), sidecar)
-    plan = validate_mapping(plan)
-    source = {"engine": __version__, "imported": request.get("name", ""), "sha256": request.get("sha256", "")}
-    summaries = stage(gather(table, plan), plan, Study(request["folder"]), source)
-    return {"sets": [asdict(summary) for summary in summaries]}
+def _holds_fractions(name: str, values: pa.Array, decimal: str) -> bool:
+    if not pa.types.is_string(values.type):
+        return bool(pa.types.is_floating(values.type))
+    try:
+        _, texts = encoded(values, name, 1)
+        plain = [text.replace(decimal, ".") for text in texts]
+        return bool([float(text) for text in plain]) and not all(WHOLE.match(text) for text in plain)
+    except (PruneScopeError, ValueError):
+        return False
 
 
-def _cell(value: object) -> object:
+def _cell(value: object) -> Cell:
+    """A cell as JSON can say it, which knows no infinite numbers."""
     if value is None or isinstance(value, bool | int):
         return value
-    if isinstance(value, float):
-        return None if np.isnan(value) else value
+    if isinstance(value, float) and not math.isinf(value):
+        return None if math.isnan(value) else value
     return str(value)[:200]
-
-
-TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"preview": preview, "stage": stage_file}

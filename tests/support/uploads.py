@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from engine.exchange import sandbox as process
-from engine.exchange.limits import LIMITS, Limits
+from engine.exchange import sandbox
+from engine.exchange.messages import Answer, Request, decode_answer, decode_request, encode
 from engine.exchange.sandbox import Imported, Source
-from engine.exchange.tasks import TASKS
+from engine.exchange.sidecar import mapping_from_json
+from engine.exchange.tasks import perform
 from engine.store.study import Study
 
 N = 40
@@ -30,8 +31,8 @@ def long_table(n: int = N, seeds: int = 2) -> pd.DataFrame:
     for seed in range(seeds):
         for technique, sparsity in (("dense", 0), ("magnitude", 0.5), ("magnitude", 0.9), ("random", 0.9)):
             wrong = random.random(n) < 0.1 + 0.3 * sparsity
-            said = np.where(wrong, random.choice(["cat", "dog", "owl"], n), labels)
-            model = {"prediction": said, "technique": technique, "sparsity": sparsity, "seed": seed}
+            prediction = np.where(wrong, random.choice(["cat", "dog", "owl"], n), labels)
+            model = {"prediction": prediction, "technique": technique, "sparsity": sparsity, "seed": seed}
             parts.append(pd.DataFrame(facts | model))
     return pd.concat(parts, ignore_index=True)
 
@@ -41,26 +42,23 @@ def wide_table() -> pd.DataFrame:
     table = long_table()
     name = table["technique"] + "@" + table["sparsity"].astype(str) + "#" + table["seed"].astype(str)
     name = name.str.replace("dense@0.0", "dense")
-    said = table.assign(model=name).pivot(index="example", columns="model", values="prediction")
+    predictions = table.assign(model=name).pivot(index="example", columns="model", values="prediction")
     facts = table.drop_duplicates("example").set_index("example")[["label", "place", "site", "age"]]
-    return facts.join(said).reset_index()
+    return facts.join(predictions).reset_index()
 
 
-def in_process(
-    task: str, source: Source, mapping: dict[str, Any] | None, limits: Limits = LIMITS, **more: str
-) -> dict[str, Any]:
-    """What the child would answer, without the child."""
-    request = {"file": str(source.path), "name": source.name, "sidecar": source.sidecar and str(source.sidecar)}
-    return TASKS[task](request | {"mapping": mapping or {}} | more)
+def answer_here(request: Request, source: Source) -> Answer:
+    """What the child would answer, without the child; both messages go through JSON as they do between processes."""
+    return decode_answer(encode(perform(decode_request(encode(request)))))
 
 
 def bring(path: Path, study: Study, mapping: dict[str, Any] | None = None, sidecar: Path | None = None) -> Imported:
     """Import a file in this process."""
-    asked, process._ask = process._ask, in_process  # type: ignore[assignment]
+    ask_child, sandbox.ask_child = sandbox.ask_child, answer_here
     try:
-        return process.import_file(Source(path, path.name, sidecar), study, mapping)
+        return sandbox.import_file(Source(path, path.name, sidecar), study, mapping_from_json(mapping or {}))
     finally:
-        process._ask = asked
+        sandbox.ask_child = ask_child
 
 
 def study_content(study: Study) -> dict[str, bytes]:

@@ -2,23 +2,35 @@
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from engine.errors import PruneScopeError
-from engine.exchange.mapping import DEFAULTS, FILE_NAME, NEEDED, ROLES
+from engine.exchange.mapping import (
+    DEFAULTS,
+    FILE_NAME,
+    NEEDED,
+    ROLES,
+    ClassFacts,
+    ColumnMapping,
+    Constant,
+    Layout,
+    ModelFacts,
+)
+from engine.exchange.messages import Preview
 from engine.exchange.sandbox import Imported, Source, import_file, preview_file
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 
-NOT_THERE = "— not in the file —"
+NOT_IN_FILE = "— not in the file —"
 USUAL = ("technique", "seed", "network")
 OTHERS = tuple(role for role in ROLES if role not in (*NEEDED, *USUAL, "run"))
 TEXTS = ("technique", "network", "treatment")
@@ -30,71 +42,72 @@ def on_disk(file: UploadedFile, sidecar: UploadedFile | None) -> Iterator[Source
     with tempfile.TemporaryDirectory(prefix="prunescope-") as folder:
         path = Path(folder) / "upload"
         path.write_bytes(file.getbuffer())
-        beside = None
+        sidecar_path = None
         if sidecar is not None:
-            beside = Path(folder) / "sidecar"
-            beside.write_bytes(sidecar.getbuffer())
-        yield Source(path, file.name, beside)
+            sidecar_path = Path(folder) / "sidecar"
+            sidecar_path.write_bytes(sidecar.getbuffer())
+        yield Source(path, file.name, sidecar_path)
 
 
-def previewed(file: UploadedFile, sidecar: UploadedFile | None) -> dict[str, Any] | None:
+def previewed(file: UploadedFile, sidecar: UploadedFile | None) -> Preview | None:
     """Columns, first rows and guesses; None, with a sentence on the page, where the file is no table."""
     key = (file.file_id, sidecar.file_id if sidecar else "")
     kept = st.session_state.get("arrival")
     if kept is None or kept["key"] != key:
         try:
             with st.spinner("Reading the file …"), on_disk(file, sidecar) as source:
-                kept = {"key": key, "seen": preview_file(source), "error": ""}
+                kept = {"key": key, "preview": preview_file(source), "error": ""}
         except PruneScopeError as error:
-            kept = {"key": key, "seen": None, "error": str(error)}
+            kept = {"key": key, "preview": None, "error": str(error)}
         st.session_state["arrival"] = kept
     if kept["error"]:
         st.error(f"**This file cannot be read.** {formats.plain(kept['error'])}", icon=":material/error:")
-    seen: dict[str, Any] | None = kept["seen"]
-    return seen
+    preview: Preview | None = kept["preview"]
+    return preview
 
 
-def show_preview(seen: dict[str, Any]) -> None:
+def show_preview(preview: Preview) -> None:
     """The first rows as they stand in the file."""
-    plan = seen["plan"]
-    words = "one row per model and example" if plan["layout"] == "long" else "one row per example, one column per model"
-    st.markdown(f"##### The first rows · {len(seen['names'])} columns, {words}")
-    table = pd.DataFrame(seen["rows"], columns=seen["names"]).astype(object)
+    is_long = preview.mapping.layout == "long"
+    words = "one row per model and example" if is_long else "one row per example, one column per model"
+    st.markdown(f"##### The first rows · {len(preview.names)} columns, {words}")
+    table = pd.DataFrame(list(preview.rows), columns=list(preview.names)).astype(object)
     st.dataframe(table.where(table.notna(), None), hide_index=True, key="preview", alt="The first rows of the file.")
 
 
-def choose_mapping(seen: dict[str, Any]) -> dict[str, Any]:
+def choose_mapping(preview: Preview) -> ColumnMapping:
     """What each column means, as guessed and mended by hand."""
-    plan, names = seen["plan"], list(seen["names"])
+    guessed, names = preview.mapping, list(preview.names)
     st.markdown("##### What the columns mean")
-    layout = st.segmented_control(
+    layouts: list[Layout] = ["long", "wide"]
+    layout: Layout = st.segmented_control(
         "Layout",
-        ["long", "wide"],
-        default=plan["layout"],
+        layouts,
+        default=guessed.layout,
         required=True,
         format_func={"long": "a row per model and example", "wide": "a column per model"}.__getitem__,
         key="layout",
     )
     wide = layout == "wide"
     roles = [role for role in NEEDED if not wide or role in ("example", "label")]
-    columns, constants = _choose_roles([*roles, *(() if wide else USUAL)], plan, names)
+    columns, constants = _choose_roles([*roles, *(() if wide else USUAL)], guessed, names)
     with st.expander("More columns and settings"):
-        more = _choose_roles([role for role in OTHERS if not wide or role in DEFAULTS], plan, names)
+        more = _choose_roles([role for role in OTHERS if not wide or role in DEFAULTS], guessed, names)
         columns, constants = columns | more[0], constants | more[1]
         classes = st.text_input(
             "All classes in their order, set apart by commas",
-            ", ".join(str(one.get("name", "")) for one in plan["classes"]),
+            ", ".join(facts.name for facts in guessed.classes),
             key="classes",
             help="Needed only where a model predicts a class that no example has.",
         )
-    models = _choose_models(plan, names) if wide else {}
+    models = _choose_models(guessed, names) if wide else {}
     taken = {*columns.values(), *models}
     left = [name for name in names if name and name not in taken]
     sides = st.columns(2)
     groups = sides[0].multiselect(
         "Groups",
         left,
-        [name for name in plan["groups"] if name in left],
+        [name for name in guessed.groups if name in left],
         key="groups",
         help="Columns that part the examples: series, writer, gender, site, …",
     )
@@ -102,51 +115,54 @@ def choose_mapping(seen: dict[str, Any]) -> dict[str, Any]:
     attributes = sides[1].multiselect(
         "Attributes",
         free,
-        [name for name in plan["attributes"] if name in free],
+        [name for name in guessed.attributes if name in free],
         key="attributes",
         help="Columns of numbers that describe an example: age, brightness, …",
     )
-    mapping: dict[str, Any] = {
-        "guess": False,
-        "layout": layout,
-        "columns": columns,
-        "constants": constants,
-        "models": models,
-    }
-    mapping |= {"groups": groups, "attributes": attributes}
-    listed = [name.strip() for name in classes.split(",") if name.strip()]
-    if listed and listed != [one.get("name") for one in plan["classes"]]:
-        mapping["classes"] = listed
-    return mapping
+    class_names = [name.strip() for name in classes.split(",") if name.strip()]
+    if class_names == [facts.name for facts in guessed.classes]:
+        class_names = []  # the sidecar says more of them than their names
+    return ColumnMapping(
+        guess=False,
+        layout=layout,
+        columns=columns,
+        constants=constants,
+        models=models,
+        groups=tuple(groups),
+        attributes=tuple(attributes),
+        classes=tuple(ClassFacts(name) for name in class_names),
+    )
 
 
-def _choose_roles(roles: list[str], plan: dict[str, Any], names: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
+def _choose_roles(
+    roles: list[str], guessed: ColumnMapping, names: list[str]
+) -> tuple[dict[str, str], dict[str, Constant]]:
     columns: dict[str, str] = {}
-    constants: dict[str, Any] = {}
+    constants: dict[str, Constant] = {}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for role in roles:
-            guess = plan["columns"].get(role, NOT_THERE)
-            options = [NOT_THERE, *names]
+            guess = guessed.columns.get(role, NOT_IN_FILE)
+            options = [NOT_IN_FILE, *names]
             label = role.replace("_", " ").capitalize()
             chosen = st.selectbox(
                 label, options, options.index(guess), key=f"role-{role}", help=ROLES[role][0], width=200
             )
-            if chosen != NOT_THERE:
+            if chosen != NOT_IN_FILE:
                 columns[role] = str(chosen)
             elif role in TEXTS:
-                usual = str(plan["constants"].get(role, DEFAULTS[role]))
+                usual = str(guessed.constants.get(role, DEFAULTS[role]))
                 constants[role] = st.text_input(f"{label} of all rows", usual, key=f"constant-{role}", width=200)
     return columns, constants
 
 
-def _choose_models(plan: dict[str, Any], names: list[str]) -> dict[str, dict[str, Any]]:
-    guessed = plan["models"]
-    used = set(plan["columns"].values())
+def _choose_models(guessed: ColumnMapping, names: list[str]) -> dict[str, ModelFacts]:
+    used = set(guessed.columns.values())
     columns = st.multiselect(
-        "Columns of predictions", [n for n in names if n and n not in used], list(guessed), key="models"
+        "Columns of predictions", [n for n in names if n and n not in used], list(guessed.models), key="models"
     )
     blank = {"technique": "imported", "sparsity": 0.0, "seed": 0}
-    table = pd.DataFrame([{"column": name, **blank, **guessed.get(name, {})} for name in columns])
+    facts = {name: guessed.models.get(name, ModelFacts()).given() for name in columns}
+    table = pd.DataFrame([{"column": name, **blank, **facts[name]} for name in columns])
     if table.empty:
         return {}
     st.caption('What each is; "dense" columns serve every technique of the same seed.')
@@ -157,7 +173,12 @@ def _choose_models(plan: dict[str, Any], names: list[str]) -> dict[str, dict[str
         key=f"models-{len(columns)}",
         column_config={"sparsity": st.column_config.NumberColumn(min_value=0.0, max_value=0.9999, format="%.4g")},
     )
-    return {str(row.pop("column")): row for row in edited.to_dict("records")}
+    return {str(row["column"]): _model_facts(row) for row in edited.to_dict("records")}
+
+
+def _model_facts(row: Mapping[Hashable, Any]) -> ModelFacts:
+    """A row of the table of models; a cell that was emptied says nothing."""
+    return ModelFacts(**{role: row[role] for role in ("technique", "sparsity", "seed") if not pd.isna(row[role])})
 
 
 def choose_target(file_name: str) -> tuple[str, str] | None:
@@ -168,25 +189,25 @@ def choose_target(file_name: str) -> tuple[str, str] | None:
         "Study", usual, key="target", help="A new one, or one that was brought before: runs are added."
     )
     dataset = right.text_input("Data set", usual, key="target-data", help="How these examples are called.")
-    for what, name in (("study", study), ("data set", dataset)):
+    for noun, name in (("study", study), ("data set", dataset)):
         if not FILE_NAME.match(name):
             rule = "Use letters, digits, '.', '_' and '-', a letter or digit first."
-            st.warning(f"**{formats.plain(name) or 'Nothing'} is no name for a {what}.** {rule}")
+            st.warning(f"**{formats.plain(name) or 'Nothing'} is no name for a {noun}.** {rule}")
             return None
-    there = load.studies_root() / study
-    if there.exists() and not Study(there).info.get("imported"):
+    path = load.studies_root() / study
+    if path.exists() and not Study(path).info.get("imported"):
         st.warning(f"**{formats.plain(study)} was computed here.** Choose another name, so that the two stay apart.")
         return None
     return study, dataset
 
 
 def bring_in(
-    file: UploadedFile, sidecar: UploadedFile | None, mapping: dict[str, Any], target: tuple[str, str]
+    file: UploadedFile, sidecar: UploadedFile | None, mapping: ColumnMapping, target: tuple[str, str]
 ) -> Imported | None:
     """What was imported; None, with a sentence on the page, where it was refused."""
     study, dataset = target
-    if "dataset" not in mapping["columns"]:
-        mapping = mapping | {"constants": mapping["constants"] | {"dataset": dataset}}
+    if "dataset" not in mapping.columns:
+        mapping = msgspec.structs.replace(mapping, constants=mapping.constants | {"dataset": dataset})
     path = (load.studies_root() / study).resolve()
     if path.parent != load.studies_root().resolve():
         st.error("**This study lies elsewhere.** Choose another name.", icon=":material/error:")
@@ -199,14 +220,14 @@ def bring_in(
         return None
 
 
-def show_done(done: Imported, study: str) -> None:
+def show_done(imported: Imported, study: str) -> None:
     """What came in, and the ways on."""
-    for one in done.sets:
-        extra = ", ".join((*one["groups"], *one["attributes"])) or "none"
+    for summary in imported.example_sets:
+        extra = ", ".join((*summary.groups, *summary.attributes)) or "none"
         st.success(
-            f"**{formats.plain(study)}: {formats.count(one['n_runs'])} runs with {formats.count(one['n_models'])} "
-            f"models on {formats.count(one['n_examples'])} examples of {formats.count(one['n_classes'])} classes.** "
-            f"Groups and attributes: {formats.plain(extra)}. {formats.count(done.n_new)} runs are new.",
+            f"**{formats.plain(study)}: {formats.count(summary.n_runs)} runs with {formats.count(summary.n_models)} "
+            f"models on {formats.count(summary.n_examples)} examples of {formats.count(summary.n_classes)} classes.** "
+            f"Groups and attributes: {formats.plain(extra)}. {formats.count(imported.n_new)} runs are new.",
             icon=":material/check_circle:",
         )
     with st.container(horizontal=True):

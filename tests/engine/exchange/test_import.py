@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import duckdb
+import msgspec
 import numpy as np
 import pandas as pd
 import polars
@@ -13,7 +14,8 @@ import pytest
 from engine.commands import main
 from engine.errors import PruneScopeError
 from engine.exchange.export import export_study, neutralised
-from engine.exchange.mapping import ColumnMapping, fill_in_defaults, guessed_model
+from engine.exchange.guess import fill_in_defaults, guessed_model
+from engine.exchange.mapping import ColumnMapping, ModelFacts
 from engine.exchange.sandbox import Source, import_file, preview_file
 from engine.run_spec import RunSpec
 from engine.store.run_tables import LevelResult, run_tables
@@ -105,7 +107,8 @@ def test_every_tool_s_file_imports_to_the_same_study(write: object, tmp_path: Pa
     table, path, study = long_table(), tmp_path / "file", Study(tmp_path / "study")
     write(table, path)  # type: ignore[operator]
     done = bring(path, study, {"constants": {"dataset": "animals"}})
-    assert done.n_new == 4 and done.sets[0]["groups"] == ("place", "site") and done.sets[0]["attributes"] == ("age",)
+    summary = done.example_sets[0]
+    assert done.n_new == 4 and summary.groups == ("place", "site") and summary.attributes == ("age",)
     assert_same_predictions(study, table)
     examples = study.examples("animals")
     first = table.drop_duplicates("example").reset_index(drop=True)
@@ -258,7 +261,7 @@ def test_a_second_import_adds_and_the_same_again_changes_nothing(tmp_path: Path)
     write_csv(table[table["technique"] != "magnitude"], tmp_path / "two.csv")
     assert bring(tmp_path / "one.csv", study).n_new == 2
     before = study_content(study)
-    assert bring(tmp_path / "one.csv", study).n_there == 2
+    assert bring(tmp_path / "one.csv", study).n_present == 2
     assert study_content(study) == before
     assert bring(tmp_path / "two.csv", study).n_new == 2
     assert len(study.runs()) == 4
@@ -297,26 +300,26 @@ def test_the_command_line_brings_and_exports_by_a_child(tmp_path: Path, capsys: 
 def test_a_preview_guesses_what_columns_mean(tmp_path: Path) -> None:
     table = long_table().rename(columns={"example": "id", "label": "y_true", "prediction": "y_pred"})
     write_csv(table, tmp_path / "file.csv")
-    seen = preview_file(Source(tmp_path / "file.csv", "file.csv"))
-    assert seen["plan"]["columns"] == {
+    preview = preview_file(Source(tmp_path / "file.csv", "file.csv"))
+    assert preview.mapping.columns == {
         **{"example": "id", "label": "y_true", "prediction": "y_pred"},
         **{"technique": "technique", "sparsity": "sparsity", "seed": "seed"},
     }
-    assert seen["plan"]["groups"] == ["place", "site"] and seen["plan"]["attributes"] == ["age"]
-    assert len(seen["rows"]) == 8 and seen["rows"][0]["y_true"] == "cat"
+    assert preview.mapping.groups == ("place", "site") and preview.mapping.attributes == ("age",)
+    assert len(preview.rows) == 8 and preview.rows[0]["y_true"] == "cat"
 
 
 def test_wide_names_say_what_a_model_is() -> None:
-    assert guessed_model("magnitude@0.9#2") == {"technique": "magnitude", "sparsity": 0.9, "seed": 2}
-    assert guessed_model("magnitude@90%") == {"technique": "magnitude", "sparsity": 0.9, "seed": 0}
-    assert guessed_model("dense#1") == {"technique": "dense", "sparsity": 0.0, "seed": 1}
+    assert guessed_model("magnitude@0.9#2") == ModelFacts(technique="magnitude", sparsity=0.9, seed=2)
+    assert guessed_model("magnitude@90%") == ModelFacts(technique="magnitude", sparsity=0.9, seed=0)
+    assert guessed_model("dense#1") == ModelFacts(technique="dense", sparsity=0.0, seed=1)
     assert guessed_model("age") is None
 
 
 def test_a_sidecar_says_what_columns_do_not(tmp_path: Path) -> None:
     table = wide_table()
     renamed = {name: f"m{number}" for number, name in enumerate(c for c in table if "#" in c)}
-    models = {new: guessed_model(old) for old, new in renamed.items()}
+    models = {new: msgspec.to_builtins(guessed_model(old)) for old, new in renamed.items()}
     write_csv(table.rename(columns=renamed), tmp_path / "wide.csv")
     sidecar = tmp_path / "wide.csv.json"
     sidecar.write_text(json.dumps({"layout": "wide", "models": models, "constants": {"dataset": "animals"}}))
@@ -325,9 +328,9 @@ def test_a_sidecar_says_what_columns_do_not(tmp_path: Path) -> None:
 
 
 def test_names_of_columns_are_found_whatever_their_case() -> None:
-    plan = fill_in_defaults(ColumnMapping(), ["Id", "Label", "Prediction", "Sparsity", "Age Group"], [])
-    assert plan.columns == {"example": "Id", "label": "Label", "prediction": "Prediction", "sparsity": "Sparsity"}
-    assert plan.groups == ("Age Group",)
+    mapping = fill_in_defaults(ColumnMapping(), ["Id", "Label", "Prediction", "Sparsity", "Age Group"], [])
+    assert mapping.columns == {"example": "Id", "label": "Label", "prediction": "Prediction", "sparsity": "Sparsity"}
+    assert mapping.groups == ("Age Group",)
 
 
 def test_a_new_study_has_a_title(tmp_path: Path) -> None:

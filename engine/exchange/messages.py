@@ -1,0 +1,91 @@
+"""What crosses between the server and the child that reads a user's file: one request and one answer, as JSON."""
+
+import msgspec
+
+from engine.exchange.mapping import ColumnMapping
+
+Cell = str | int | float | bool | None
+
+
+class FileToRead(msgspec.Struct, frozen=True):
+    """A user's file and how to read it; paths are bytes, since the system's names need not be Unicode."""
+
+    path: bytes
+    name: str
+    """As the user calls it."""
+    sidecar: bytes = b""
+    """Path of the sidecar; empty where there is none."""
+    mapping: ColumnMapping = ColumnMapping()
+
+
+class PreviewRequest(msgspec.Struct, frozen=True, tag="preview"):
+    """Show what is in the file, within so much memory and processor time."""
+
+    file: FileToRead
+    megabytes: int
+    seconds: int
+
+
+class StageRequest(msgspec.Struct, frozen=True, tag="stage"):
+    """Write the file's runs as a study into the folder; the digest is the file's, empty where it is too large."""
+
+    file: FileToRead
+    megabytes: int
+    seconds: int
+    folder: bytes
+    sha256: str = ""
+
+
+class Preview(msgspec.Struct, frozen=True, tag="preview"):
+    """Columns, mapping as far as guessed, and first rows of a file."""
+
+    names: tuple[str, ...]
+    fractions: tuple[str, ...]
+    """Columns of numbers that are not whole."""
+    mapping: ColumnMapping
+    rows: tuple[dict[str, Cell], ...]
+
+
+class ExampleSetSummary(msgspec.Struct, frozen=True):
+    """What an import holds on one set of examples, for a sentence."""
+
+    example_set: str
+    n_examples: int
+    n_classes: int
+    n_runs: int
+    n_models: int
+    groups: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+
+class Staged(msgspec.Struct, frozen=True, tag="staged"):
+    """The runs are staged."""
+
+    example_sets: tuple[ExampleSetSummary, ...]
+
+
+class Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """The file or the mapping has a mistake, said in a sentence."""
+
+    sentence: str
+
+
+Request = PreviewRequest | StageRequest
+Answer = Preview | Staged | Refused
+_requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+_answers: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
+
+
+def encode(message: Request | Answer) -> bytes:
+    """The message as one line of JSON."""
+    return msgspec.json.encode(message)
+
+
+def decode_request(line: bytes) -> Request:
+    """The request in a line."""
+    return _requests.decode(line)
+
+
+def decode_answer(line: bytes) -> Answer:
+    """The answer in a line."""
+    return _answers.decode(line)
