@@ -5,3 +5,8 @@ MODEL = ("dataset", "split", "network", "technique", "treatment", "mitigation", 
 
 VARIANT = ("technique", "treatment", "mitigation")
 """What tells the models of one experiment apart, seed and level aside."""
+
+
+def is_mitigated(mitigation: str) -> bool:
+    """Whether a value of the column `mitigation` names any; runs that were imported leave it empty."""
+    return mitigation not in ("none", "")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from engine.analysis.columns import MODEL, VARIANT
+from engine.analysis.columns import MODEL, VARIANT, is_mitigated
 from engine.analysis.curves.class_curves import with_accuracy
 from engine.analysis.intervals import t_interval
 
@@ -40,7 +40,7 @@ def trains_longer(variant: tuple[str, str, str], untrained: Collection[str]) -> 
     """Whether a pruned model (technique, treatment, mitigation) has trained longer than its dense network, so that it
     needs a control; the control is not mitigated. After the techniques in `untrained` nothing is trained."""
     technique, treatment, mitigation = variant
-    return treatment == "finetune" and mitigation in ("none", "") and technique not in untrained
+    return treatment == "finetune" and not is_mitigated(mitigation) and technique not in untrained
 
 
 def against_control(

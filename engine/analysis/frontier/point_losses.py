@@ -1,0 +1,39 @@
+"""Who loses at an operating point: every class and every group, before and after?"""
+
+import pandas as pd
+
+from engine.analysis.intervals import t_interval
+from engine.analysis.seeds import over_seeds
+
+GROUP_LOSSES = ("grouping", "group", "n", "dense", "accuracy", "low", "high", "change")
+
+
+def class_losses(class_means: pd.DataFrame, controls: pd.Series | None = None) -> pd.DataFrame:
+    """The classes of one operating point, largest loss first: class, n, dense, accuracy, low, high, change.
+
+    `class_means` are its rows of `class_curves`. With `controls`, the accuracy of each class (index) of networks that
+    trained as long, that stands beside dense as `control`, and the change is since then.
+    """
+    rows = class_means.rename(columns={"dense_accuracy": "dense"})
+    columns = ["class", "n", "dense", "accuracy", "low", "high", "change"]
+    before = rows["dense"]
+    if controls is not None:
+        before = rows["class"].map(controls)
+        rows, columns = rows.assign(control=before), [*columns[:3], "control", *columns[3:]]
+    return rows.assign(change=rows["accuracy"] - before)[columns].sort_values("change", ignore_index=True)
+
+
+def group_losses(counts: pd.DataFrame, level: int) -> pd.DataFrame:
+    """The groups at a level, mean over seeds, beside dense: the columns of GROUP_LOSSES.
+
+    `counts` are `group_counts` of the same runs at level 0 and at this one.
+    """
+    if counts.empty:
+        return pd.DataFrame(columns=list(GROUP_LOSSES))
+    rates = counts.assign(accuracy=counts["correct"] / counts["n"])
+    means = over_seeds(rates, ["level", "grouping", "group"], ["accuracy", "n"])
+    after = means[means["level"] == level].set_index(["grouping", "group"])
+    dense = means[means["level"] == 0].set_index(["grouping", "group"])["accuracy"].reindex(after.index)
+    low, high = t_interval(after["accuracy"], after["accuracy_sd"], after["accuracy_n"])
+    rows = after.assign(dense=dense, low=low, high=high, change=after["accuracy"] - dense).reset_index()
+    return rows[list(GROUP_LOSSES)]

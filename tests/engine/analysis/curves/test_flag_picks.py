@@ -1,0 +1,45 @@
+"""The flags that a headline speaks of."""
+
+import numpy as np
+import pandas as pd
+
+from engine.analysis.columns import MODEL
+from engine.analysis.curves.flag_picks import largest_loss, sparsest_flag
+
+FLAGS = pd.DataFrame(
+    {
+        **dict.fromkeys(MODEL, "x"),
+        "level": [1, 2, 3],
+        "sparsity": [0.2, 0.9, np.nan],
+        "accuracy": 0.9,
+        "dense_accuracy": 0.9,
+        "n_seeds": 3,
+        "grouping": "series",
+        "class": [1, 2, 3],
+        "group": ["a", "b", "c"],
+        "class_gap_times": 1.0,
+        "group_gap_times": 1.0,
+        "class_n": 10,
+        "group_n": 10,
+        "class_change": [-0.02, -0.01, np.nan],
+        "class_low": [-0.03, -0.02, np.nan],
+        "class_high": [-0.01, 0.0, np.nan],
+        "group_change": [-0.05, np.nan, np.nan],
+        "group_low": [-0.06, np.nan, np.nan],
+        "group_high": [-0.04, np.nan, np.nan],
+    }
+)
+
+
+def test_sparsest_flag_is_that_of_the_sparsest_level() -> None:
+    flag = sparsest_flag(FLAGS)
+    assert flag is not None and flag["sparsity"] == 0.9
+    assert sparsest_flag(FLAGS.iloc[2:]) is None
+
+
+def test_largest_loss_names_its_flag_and_who_loses() -> None:
+    largest = largest_loss(FLAGS)
+    assert largest is not None and (largest[0].name, largest[1]) == (0, "group")
+    of_class = largest_loss(FLAGS.assign(group_change=np.nan))
+    assert of_class is not None and (of_class[0].name, of_class[1]) == (0, "class")
+    assert largest_loss(FLAGS.assign(class_change=0.01, group_change=np.nan)) is None

@@ -1,0 +1,44 @@
+"""Classes and groups at an operating point, before and after."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from engine.analysis.frontier.point_losses import GROUP_LOSSES, class_losses, group_losses
+
+CLASSES = pd.DataFrame(
+    {
+        "class": [0, 1],
+        "n": [10, 20],
+        "dense_accuracy": [0.9, 0.8],
+        "accuracy": [0.85, 0.6],
+        "low": [0.8, 0.5],
+        "high": [0.9, 0.7],
+    }
+)
+
+
+def test_class_losses_are_since_dense_largest_first() -> None:
+    rows = class_losses(CLASSES)
+    assert list(rows) == ["class", "n", "dense", "accuracy", "low", "high", "change"]
+    assert rows["class"].tolist() == [1, 0] and rows["change"].tolist() == pytest.approx([-0.2, -0.05])
+
+
+def test_class_losses_are_since_the_control_where_there_is_one() -> None:
+    rows = class_losses(CLASSES, pd.Series({0: 0.95, 1: 0.65}))
+    assert list(rows)[2:5] == ["dense", "control", "accuracy"]
+    assert rows["class"].tolist() == [0, 1] and rows["change"].tolist() == pytest.approx([-0.1, -0.05])
+
+
+def test_group_losses_are_means_over_runs_beside_dense() -> None:
+    right = {("a", 0): 9, ("a", 2): 5, ("b", 0): 7, ("b", 2): 4}
+    counts = pd.DataFrame(
+        [(run, level, "side", "left", 10, correct) for (run, level), correct in right.items()],
+        columns=["run", "level", "grouping", "group", "n", "correct"],
+    )
+    row = group_losses(counts, 2).iloc[0]
+    assert (row["n"], row["dense"], row["accuracy"]) == pytest.approx((10, 0.8, 0.45))
+    half = stats.t.ppf(0.975, 1) * np.std([0.5, 0.4], ddof=1) / np.sqrt(2)
+    assert (row["low"], row["high"], row["change"]) == pytest.approx((0.45 - half, 0.45 + half, -0.35))
+    assert list(group_losses(counts[:0], 2)) == list(GROUP_LOSSES)
