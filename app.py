@@ -4,19 +4,18 @@ import streamlit as st
 
 from engine.analysis.columns import VARIANT
 from pages.shared import formats, protocol
-from pages.shared.cache import catalog as load
+from pages.shared.cache import catalog
 from pages.shared.frame import MENU, open_page, shared_link
 from pages.shared.layout import answer, side_by_side
-from pages.views.overview import contents
-from pages.views.overview import words as flags
+from pages.views.overview import contents, words
 
 frame = open_page("app.py")
-found = load.flags(frame.source, frame.experiment)
-rows, names = frame.keep(found.table), frame.class_names
+red_flags = catalog.flags(frame.source, frame.experiment)
+rows, names = frame.keep(red_flags.table), frame.class_names
 
 # -- the answer -------------------------------------------------------------------------------------------------------
-answer(flags.headline_sentence(rows, frame.experiment, names))
-st.markdown(f"{flags.detail_sentences(rows)} {flags.detail_training(rows, frame.source, frame.experiment)}")
+answer(words.headline_sentence(rows, frame.experiment, names))
+st.markdown(f"{words.detail_sentences(rows)} {words.detail_training(rows, frame.source, frame.experiment)}")
 with st.container(border=True, width="content", key="way-on"):
     st.page_link(
         "pages/frontier.py",
@@ -27,8 +26,8 @@ with st.container(border=True, width="content", key="way-on"):
     )
 
 # -- what is loaded ---------------------------------------------------------------------------------------------------
-catalog = load.load_catalog(frame.source)
-for column, (label, (n, text)) in zip(st.columns(4), contents.figures(catalog).items(), strict=True):
+everything = catalog.load_catalog(frame.source)
+for column, (label, (n, text)) in zip(st.columns(4), contents.figures(everything).items(), strict=True):
     column.metric(label, n, help=text or None, border=True)
 
 # -- red flags --------------------------------------------------------------------------------------------------------
@@ -38,7 +37,7 @@ st.markdown(
     "who loses most there. Class gap: best minus worst class accuracy, against that of the unpruned network; above 1 "
     "time it grows. Unpruned is the dense network, or one that trained as long as what is finetuned.",
 )
-table = flags.flag_table(rows, names)
+table = words.flag_table(rows, names)
 if len(table):
     st.table(
         table,
@@ -46,15 +45,15 @@ if len(table):
         hide_index=True,
         alt="For each technique: how sparse it gets within 1 point, and the class and group that lose most there.",
     )
-    st.caption(flags.cautions(rows, load.classes(frame.source, frame.experiment)["class"].nunique()))
-for sentence in flags.left_out(rows):
+    st.caption(words.cautions(rows, catalog.classes(frame.source, frame.experiment)["class"].nunique()))
+for sentence in words.left_out(rows):
     st.caption(sentence)
-if found.no_groups and len(table):
-    st.caption(formats.plain(f"No worst group: {found.no_groups}."))
+if red_flags.no_groups and len(table):
+    st.caption(formats.plain(f"No worst group: {red_flags.no_groups}."))
 
 # -- how it was made, and where to look next --------------------------------------------------------------------------
-spec = load.spec(frame.source, frame.experiment)
-seeds = load.levels(frame.source, frame.experiment).groupby(list(VARIANT), observed=True)["seed"].nunique()
+spec = catalog.spec(frame.source, frame.experiment)
+seeds = catalog.levels(frame.source, frame.experiment).groupby(list(VARIANT), observed=True)["seed"].nunique()
 st.markdown("##### How these runs were made")
 st.markdown(
     f"{formats.plain(protocol.protocol_sentences(spec))} "
@@ -76,10 +75,10 @@ st.markdown(
 if about := contents.about(frame.source.study):
     st.markdown(formats.plain(about))
 st.table(
-    contents.experiment_table(catalog, frame.experiment),
+    contents.experiment_table(everything, frame.experiment),
     border="horizontal",
     hide_index=True,
     alt="Data set, network, protocol, runs and seeds of each experiment.",
 )
-for sentence in contents.not_whole(catalog):
+for sentence in contents.not_whole(everything):
     st.caption(formats.plain(sentence))

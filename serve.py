@@ -11,7 +11,7 @@ from threading import Thread
 from streamlit import App
 
 AHEAD = "reading ahead"
-"""Name of the thread. Streamlit warns of what is drawn outside of a session, such as the spinners of `load`."""
+"""Name of the thread. Streamlit warns of what is drawn outside of a session, such as the spinners of caches."""
 
 logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").addFilter(
     lambda record: record.threadName != AHEAD
@@ -23,14 +23,14 @@ def read_ahead() -> None:
     # Imported here, so that the server answers before.
     from engine.errors import PruneScopeError
     from pages.shared import protocol  # noqa: F401
-    from pages.shared.cache import catalog as load
+    from pages.shared.cache import catalog
     from pages.views.overview import contents, words  # noqa: F401
 
-    for source in map(load.source, load.study_names()[:1]):
+    for source in map(catalog.source, catalog.study_names()[:1]):
         with suppress(PruneScopeError):
-            for experiment in load.experiments(source)[:1]:
-                load.class_names(source, experiment)
-                load.flags(source, experiment)
+            for experiment in catalog.experiments(source)[:1]:
+                catalog.class_names(source, experiment)
+                catalog.flags(source, experiment)
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ from docs.made.tran import mitigation_table  # noqa: E402
 from engine.store import catalog  # noqa: E402
 from engine.training.device import PORTABLE  # noqa: E402
 from pages.shared.cache.catalog import Source  # noqa: E402
-from pages.views.frontier.words import unmarked  # noqa: E402
+from pages.shared.formats import unmarked  # noqa: E402
 from pages.views.method.words import paper_sentences  # noqa: E402
 
 FILES = ("README.md", "docs/comparison.md", "data/README.md")

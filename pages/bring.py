@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.shared.frame import open_without_study
 from pages.shared.layout import answer
-from pages.views.bring import steps as arrivals
+from pages.views.bring import steps
 
 EXAMPLE = """example,label,prediction,technique,sparsity,seed,age_group
 img001,cat,cat,dense,0,0,young
@@ -32,18 +32,18 @@ file = left.file_uploader("Predictions", ["csv", "tsv", "txt", "parquet", "pq"],
 sidecar = right.file_uploader("Sidecar, if there is one", ["json"], key="sidecar", help="An export writes it beside.")
 if file is None:
     st.stop()
-seen = arrivals.previewed(file, sidecar)
+seen = steps.previewed(file, sidecar)
 if seen is None:
     st.stop()
-arrivals.show_preview(seen)
+steps.show_preview(seen)
 
 # -- what it means ----------------------------------------------------------------------------------------------------
-mapping = arrivals.choose_mapping(seen)
+mapping = steps.choose_mapping(seen)
 st.markdown("##### Where it goes")
-target = arrivals.choose_target(file.name)
+target = steps.choose_target(file.name)
 if st.button("Import", type="primary", icon=":material/upload:", disabled=target is None) and target is not None:
-    done = arrivals.bring_in(file, sidecar, mapping, target)
+    done = steps.bring_in(file, sidecar, mapping, target)
     st.session_state["arrived"] = None if done is None else (file.file_id, target[0], done)
 arrived = st.session_state.get("arrived")
 if arrived and arrived[0] == file.file_id:
-    arrivals.show_done(arrived[2], arrived[1])
+    steps.show_done(arrived[2], arrived[1])

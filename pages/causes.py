@@ -3,20 +3,20 @@
 import streamlit as st
 
 from engine.analysis.causes.relations import RELATIONS, bound_facts, cause_curves, correlation, skipped_groups
-from engine.analysis.columns import VARIANT
+from engine.analysis.columns import VARIANT, is_mitigated
 from engine.errors import PruneScopeError
 from pages.shared import formats
-from pages.shared.axis import choose_axis
-from pages.shared.cache import extras as load_extras
+from pages.shared.cache import extras
+from pages.shared.charts.class_look import group_colours
 from pages.shared.frame import open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart, side_by_side
-from pages.shared.variants import variant_labels
-from pages.views.causes import charts
-from pages.views.causes import words as causes
+from pages.shared.names import variant_labels
+from pages.shared.pickers import choose_axis
+from pages.views.causes import charts, words
 
-frame = open_page("pages/causes.py", load_extras.is_diagnosed)
+frame = open_page("pages/causes.py", extras.is_diagnosed)
 try:
-    groups = load_extras.diagnosed(frame.source, frame.experiment)
+    groups = extras.diagnosed(frame.source, frame.experiment)
 except PruneScopeError as error:
     stop_with("The diagnostics cannot be read.", formats.plain(error))
 groups = groups if groups.empty else frame.keep(groups)
@@ -27,14 +27,14 @@ if groups.empty:
         "No run here was diagnosed.",
         "Compute runs with `--diagnose class`: it records the gradient norm, Hessian eigenvalue and margin of every "
         "group at each level.",
-        load_extras.is_diagnosed,
+        extras.is_diagnosed,
     )
-said = st.container()
+above = st.container()
 
 # -- which runs, which groups, at which level -------------------------------------------------------------------------
 with st.container(horizontal=True, gap="medium"):
-    there = [(str(a), str(b), str(c)) for a, b, c in groups[list(VARIANT)].drop_duplicates().itertuples(index=False)]
-    labels = variant_labels(sorted(there, key=lambda variant: (variant[2] != "none", variant)))
+    variants = [(str(a), str(b), str(c)) for a, b, c in groups[list(VARIANT)].drop_duplicates().itertuples(index=False)]
+    labels = variant_labels(sorted(variants, key=lambda variant: (is_mitigated(variant[2]), variant)))
     label = st.selectbox(
         "Runs", list(labels), key="variant", bind="query-params", help="Technique, treatment, mitigation.", width=260
     )
@@ -64,23 +64,23 @@ with st.container(horizontal=True, gap="medium"):
         width=150,
     )
     scale = choose_axis("linear")
-colours = charts.group_colours(curves[curves["loss"].notna()], frame.dark)
+colours = group_colours(curves[curves["loss"].notna()], frame.dark)
 at_level = groups[groups["level"] == steps[shown]]
-found = [correlation(at_level, relation) for relation in RELATIONS]
+correlations = [correlation(at_level, relation) for relation in RELATIONS]
 sizes = curves.loc[curves["level"] == curves["level"].min(), "n"].tolist()
 
-with said:
-    answer(causes.cause_sentence(curves, int(sparsities.index.max())))
-    st.markdown(causes.relation_sentence(found, sizes) + " A relation is no proof of a cause.")
+with above:
+    answer(words.cause_sentence(curves, int(sparsities.index.max())))
+    st.markdown(words.relation_sentence(correlations, sizes) + " A relation is no proof of a cause.")
 
 # -- over sparsity ----------------------------------------------------------------------------------------------------
 first = groups.iloc[0]
-st.markdown("##### What is measured of each group, over sparsity", help="\n\n".join(causes.HELP.values()))
+st.markdown("##### What is measured of each group, over sparsity", help="\n\n".join(words.HELP.values()))
 show_chart(
     charts.curves_chart(curves, colours, frame.dark, scale),
     "causes",
     f"Accuracy, gradient norm, Hessian eigenvalue and margin of {len(colours)} groups against sparsity.",
-    lambda: causes.cause_table(curves),
+    lambda: words.cause_table(curves),
     caption=(
         f"Accuracy is of the test side; the rest is measured on a sample of the training side: up to "
         f"{formats.count(groups['n_sample'].max())} members of each group, {formats.count(groups['n_hessian'].max())} "
@@ -93,13 +93,13 @@ show_chart(
 where = "before pruning" if not steps[shown] else f"at {shown} sparsity"
 st.markdown(f"##### Between groups, {where}")
 show_chart(
-    charts.relations_chart(curves[curves["level"] == steps[shown]], found, colours, frame.dark),
+    charts.relations_chart(curves[curves["level"] == steps[shown]], correlations, colours, frame.dark),
     "relations",
     "Group size, accuracy, gradient norm, eigenvalue and margin of each group against each other.",
-    lambda: causes.cause_table(curves[curves["level"] == steps[shown]]),
+    lambda: words.cause_table(curves[curves["level"] == steps[shown]]),
     caption="Each point is a group. Correlations are of ranks within a seed; bars and intervals are 95 %, over seeds.",
 )
-st.dataframe(causes.relation_table(found), hide_index=True, alt="The relations that the paper reports, and ours.")
+st.dataframe(words.relation_table(correlations), hide_index=True, alt="The relations that the paper reports, and ours.")
 
 # -- the bound --------------------------------------------------------------------------------------------------------
 wide, narrow = side_by_side("bound", [3, 2])
@@ -110,7 +110,7 @@ with wide:
         "bound",
         "Theorem 1's bound against the true excessive loss of every pruned group.",
         lambda: groups[["group", "seed", "sparsity", "excessive_loss", "bound", "weight_change"]],
-        caption=causes.bound_sentence(bound_facts(groups)),
+        caption=words.bound_sentence(bound_facts(groups)),
     )
 with narrow:
     st.markdown("##### How to read this")

@@ -4,34 +4,35 @@ import streamlit as st
 
 from engine.analysis.curves.class_curves import with_accuracy
 from engine.analysis.curves.first_to_fall import first_fall, first_falls
+from engine.analysis.curves.worst_classes import worst_classes
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_reason
 from engine.errors import PruneScopeError
 from pages.shared import formats
-from pages.shared.axis import choose_axis
-from pages.shared.cache import catalog as load
+from pages.shared.cache import catalog
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart, side_by_side
+from pages.shared.names import technique_name, treatment_name, variant_name
+from pages.shared.pickers import choose_axis
 from pages.shared.training_note import training_of
-from pages.views.class_curves import charts
-from pages.views.class_curves import words as falls
+from pages.views.class_curves import charts, words
 from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
 
 SEEDS = ("mean", "with bands", "each seed")
 FIRST = "first to fall"
 
 frame = open_page("pages/class_curves.py")
-every, names = frame.keep(load.class_means(frame.source, frame.experiment)), frame.class_names
-said = st.container()
+every, names = frame.keep(catalog.class_means(frame.source, frame.experiment)), frame.class_names
+above = st.container()
 
 # -- which model, and how it is drawn ---------------------------------------------------------------------------------
 with st.container(horizontal=True, gap="medium"):
-    there = {formats.technique(key): key for key in frame.techniques if (every["technique"] == key).any()}
+    techniques = {technique_name(key): key for key in frame.techniques if (every["technique"] == key).any()}
     label = st.selectbox(
-        "Technique", list(there), key="technique", bind="query-params", help="How weights are cut.", width=180
+        "Technique", list(techniques), key="technique", bind="query-params", help="How weights are cut.", width=180
     )
-    technique, shown = there[label], every[every["technique"] == there[label]]
-    ways = {formats.treatment(key): key for key in frame.treatments if (shown["treatment"] == key).any()}
+    technique, shown = techniques[label], every[every["technique"] == techniques[label]]
+    ways = {treatment_name(key): key for key in frame.treatments if (shown["treatment"] == key).any()}
     label = st.selectbox(
         "Treatment", list(ways), key="treatment", bind="query-params", help="What follows each cut.", width=120
     )
@@ -51,7 +52,7 @@ with st.container(horizontal=True, gap="medium"):
         width=140,
     )
     fall = first_fall(shown)
-    spotlight = numbers.get(label, falls.in_spotlight(shown, fall))
+    spotlight = numbers.get(label, words.in_spotlight(shown, fall))
     scale = choose_axis("kept")
     seeds = st.segmented_control(
         "Seeds",
@@ -63,19 +64,19 @@ with st.container(horizontal=True, gap="medium"):
         help="Bands are 95 % intervals of the mean over seeds; one seed has none.",
     )
 bands = seeds == "with bands"
-totals = frame.keep(load.total_means(frame.source, frame.experiment))
+totals = frame.keep(catalog.total_means(frame.source, frame.experiment))
 totals = totals[totals["mitigation"] == mitigation]
 of_model = totals[(totals["technique"] == technique) & (totals["treatment"] == treatment)]
 models, classes = (
     rows[(rows["technique"] == technique) & (rows["treatment"] == treatment) & (rows["mitigation"] == mitigation)]
-    for rows in (read(frame.source, frame.experiment) for read in (load.levels, load.classes))
+    for rows in (read(frame.source, frame.experiment) for read in (catalog.levels, catalog.classes))
 )
 dense = shown.drop_duplicates("class").set_index("class")["dense_accuracy"]
 look = ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, frame.dark)
 
-with said:
-    answer(falls.fall_sentence(shown, fall, of_model, names))
-    st.markdown(falls.fall_details(shown, fall, names, first_falls(classes)))
+with above:
+    answer(words.fall_sentence(shown, fall, of_model, names))
+    st.markdown(words.fall_details(shown, fall, names, first_falls(classes)))
     level = int(shown["level"].max() if fall is None else fall["level"])
     if training := training_of(frame.source, frame.experiment, models, level):
         st.caption(f"Level {level}: {training}")
@@ -94,14 +95,14 @@ with wide:
     if seeds == "each seed":
         each = with_accuracy(classes).assign(dense_accuracy=classes["class"].map(dense))
         figure = charts.seed_chart(each, look, spotlight)
-        table = falls.curve_table(each, names)
+        table = words.curve_table(each, names)
     else:
         figure = charts.class_chart(shown, look, spotlight, bands)
-        table = falls.curve_table(shown, names)
+        table = words.curve_table(shown, names)
     show_chart(
         figure,
         "class-curves",
-        f"Accuracy of each class against sparsity with {formats.model(shown.iloc[0])}, coloured by unpruned accuracy.",
+        f"Accuracy of each class against sparsity with {variant_name(shown.iloc[0])}, coloured by unpruned accuracy.",
         table,
         caption=shades,
     )
@@ -110,7 +111,7 @@ with narrow:
         "##### Training examples", help="Of the training split; the share held out for validation is among them."
     )
     try:
-        facts = load.class_facts(frame.source, load.example_set(frame.source, frame.experiment))
+        facts = catalog.class_facts(frame.source, catalog.example_set(frame.source, frame.experiment))
         show_chart(
             charts.class_histogram(facts, look),
             "class-histogram",
@@ -125,12 +126,12 @@ with narrow:
 same_way = every[(every["treatment"] == treatment) & (every["mitigation"] == mitigation)]
 others = [key for key in frame.techniques if (same_way["technique"] == key).any()]
 if len(others) > 1:
-    st.markdown(f"##### The same classes under each technique, {formats.plain(formats.treatment(treatment)).lower()}")
+    st.markdown(f"##### The same classes under each technique, {formats.plain(treatment_name(treatment)).lower()}")
     show_chart(
         charts.technique_panels(same_way, look, others),
         "class-multiples",
         f"Class accuracy against sparsity for {len(others)} techniques on the same axes.",
-        lambda: falls.technique_table(same_way),
+        lambda: words.technique_table(same_way),
         caption="Mean over seeds. A class has the same colour in every panel.",
     )
 
@@ -147,27 +148,26 @@ with st.container(horizontal=True, horizontal_alignment="distribute", vertical_a
     )
 left, right = side_by_side("techniques", [1, 1])
 with left:
-    known = every[every["mitigation"] == mitigation].dropna(subset="accuracy")
-    worst = known.loc[known.groupby("point")["accuracy"].idxmin()]
+    worst = worst_classes(every[every["mitigation"] == mitigation])
     show_chart(
         total_chart(totals, worst, look, bands),
         "total-accuracy",
         f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
-        lambda: falls.technique_table(totals),
+        lambda: words.technique_table(totals),
         caption="A steady total may hide a class that falls.",
     )
 with right:
     measure = measures[label]
-    gaps = frame.keep(load.unfairness_means(frame.source, frame.experiment, measure))
+    gaps = frame.keep(catalog.unfairness_means(frame.source, frame.experiment, measure))
     gaps = gaps[gaps["mitigation"] == mitigation]
     if gaps["unfairness"].isna().all():
-        reason = unfairness_reason(load.unfairness(frame.source, frame.experiment).iloc[-1], measure)
+        reason = unfairness_reason(catalog.unfairness(frame.source, frame.experiment).iloc[-1], measure)
         st.info(f"**{label} cannot be computed**: {reason}.", icon=":material/info:")
     else:
         show_chart(
             unfairness_chart(gaps, measure, look, bands),
             "unfairness",
             f"{label} against sparsity by technique.",
-            lambda: falls.technique_table(gaps),
+            lambda: words.technique_table(gaps),
             caption=UNFAIRNESS[measure].help,
         )

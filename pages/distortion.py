@@ -5,33 +5,41 @@ import streamlit as st
 from engine.analysis.distortion.alpha import BASES
 from engine.analysis.distortion.balances import pooled_slopes
 from engine.analysis.distortion.paper_findings import findings
+from engine.analysis.distortion.series_controls import control_cells, series_beside_controls
 from engine.analysis.distortion.ttests import between_ratios, between_series
 from engine.analysis.distortion.verdicts import at_ratios, cells, helpful_ranges
 from pages.shared import formats
-from pages.shared import variants as comparison
-from pages.shared.cache import models as load_models
+from pages.shared.cache.models import alphas, balances, counterparts, gap_chance
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart, side_by_side
-from pages.views.distortion import charts, tables
-from pages.views.distortion import words as distortion
+from pages.views.distortion import charts, tables, words
 from pages.views.distortion.balance_charts import balance_matrix
+from pages.views.distortion.series import (
+    By,
+    controls_of,
+    experiment_series,
+    frame_variants,
+    other_protocols,
+    table_of,
+    technique_series,
+)
 
 MOST_PANELS = 7
-COMPARE = {"Techniques": "technique", "Networks": "network", "Data sets": "dataset"}
-WHAT = {"technique": "Technique", "network": "Network", "dataset": "Data set"}
+COMPARE: dict[str, By] = {"Techniques": "technique", "Networks": "network", "Data sets": "dataset"}
+KIND = {"technique": "Technique", "network": "Network", "dataset": "Data set"}
 
 frame = open_page("pages/distortion.py")
-said = st.container()
+above = st.container()
 
 # -- what is compared -------------------------------------------------------------------------------------------------
-controls = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+asking = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
 possible = {
     label: by
     for label, by in COMPARE.items()
-    if by == "technique" or len(load_models.counterparts(frame.source, frame.experiment, by)) > 1
+    if by == "technique" or len(counterparts(frame.source, frame.experiment, by)) > 1
 }
 by = possible[
-    controls.segmented_control(
+    asking.segmented_control(
         "Compare",
         list(possible),
         default="Techniques",
@@ -42,14 +50,14 @@ by = possible[
     )
 ]
 if by == "technique":
-    series = comparison.technique_series(frame)
+    series = technique_series(frame)
 else:
-    ways = list(comparison.variant_labels(comparison.variants(frame)))
-    way = controls.selectbox("Pruned with", ways, key="way", bind="query-params", width=240)
-    series = comparison.experiment_series(frame, by, way)
+    ways = list(frame_variants(frame))
+    way = asking.selectbox("Pruned with", ways, key="way", bind="query-params", width=240)
+    series = experiment_series(frame, by, way)
 labels = {row.label: key for key, row in BASES.items()}
 base = labels[
-    controls.segmented_control(
+    asking.segmented_control(
         "Balance of",
         list(labels),
         default="Recall",
@@ -59,7 +67,7 @@ base = labels[
         help="\n\n".join(f"**{row.label}**: {row.help}" for row in BASES.values()),
     )
 ]
-confidence = controls.segmented_control(
+confidence = asking.segmented_control(
     "Intervals",
     [0.95, 0.99, 0.999],
     default=0.99,
@@ -69,12 +77,12 @@ confidence = controls.segmented_control(
     bind="query-params",
     help="99 % is the paper's choice: with five ratios, all five intervals hold at once with 95 %.",
 )
-scale = controls.segmented_control(
+scale = asking.segmented_control(
     "Scale",
     ["near", "all"],
     default="near",
     required=True,
-    format_func={"near": "near 1", "all": "all"}.get,
+    format_func={"near": "near 1", "all": "all"}.__getitem__,
     key="scale",
     bind="query-params",
     help="Networks that break down have an alpha far from 1; near 1 leaves them out of sight, with an arrow.",
@@ -83,23 +91,24 @@ near = scale == "near"
 
 # -- what follows -----------------------------------------------------------------------------------------------------
 by_name = {one.label: one for one in series}
-models = at_ratios(comparison.table_of(series, lambda experiment: load_models.alphas(frame.source, experiment, base)))
+models = at_ratios(table_of(series, lambda experiment: alphas(frame.source, experiment, base)))
 if models["alpha"].isna().all():
     why = next(iter(models["reason"]), "no level is pruned")
-    said.info(f"**Nothing to compare with dense.** {why[0].upper()}{why[1:]}.", icon=":material/info:")
+    above.info(f"**Nothing to compare with dense.** {why[0].upper()}{why[1:]}.", icon=":material/info:")
     st.stop()
 table = cells(models, confidence)
 since_dense = helpful_ranges(table)
-beside_others, controlled = tables.beside_controls(models, by_name, frame.source, base)
+controls = controls_of(series, frame.source, base)
+beside_others, controlled = series_beside_controls(models, controls)
 ranges = helpful_ranges(cells(beside_others, confidence)) if controlled else since_dense
 best = by_name[ranges[0].series]
-with said:
-    answer(distortion.range_sentence(ranges, by_name, controlled))
-    st.markdown(distortion.detail_sentences(ranges, confidence, controlled))
+with above:
+    answer(words.range_sentence(ranges, by_name, controlled))
+    st.markdown(words.detail_sentences(ranges, confidence, controlled))
     if controlled:
-        st.markdown(distortion.controlled_sentence(controlled, since_dense, by_name))
+        st.markdown(words.controlled_sentence(controlled, since_dense, by_name))
     if base == "recall" and (
-        training := distortion.range_training(ranges[0], best, models, frame.source, best.label in controlled)
+        training := words.range_training(ranges[0], best, models, frame.source, best.label in controlled)
     ):
         st.markdown(f":material/warning: **That is against the dense network.** {training}")
 
@@ -126,8 +135,8 @@ with left:
     )
     ratios = [ratio for ratio, name in ratio_names.items() if name in (asked or usual)]
     shown, shown_cells = (rows[rows["ratio"].isin(ratios)] for rows in (models, table))
-    controls = tables.control_cells(shown, by_name, frame.source, base, confidence)
-    verdicts = tables.interval_table(shown_cells, controls, list(looks), WHAT[by])
+    beside_control = control_cells(shown, controls, confidence)
+    verdicts = tables.interval_table(shown_cells, beside_control, list(looks), KIND[by])
     show_chart(
         charts.alpha_boxes(shown, shown_cells, looks, near, frame.dark),
         "alpha-boxes",
@@ -140,12 +149,12 @@ with right:
     st.markdown(
         "##### Accuracy beside alpha", help="Pruning helps both where accuracy is above and alpha below the line."
     )
-    names = [found.series for found in since_dense]
+    names = [helpful.series for helpful in since_dense]
     one = st.selectbox("Shown", names, key="shown", bind="query-params", label_visibility="collapsed")
     show_chart(
         charts.accuracy_beside_alpha(
             table[table["series"] == one],
-            next(found for found in since_dense if found.series == one),
+            next(helpful for helpful in since_dense if helpful.series == one),
             looks[one],
             near,
             frame.dark,
@@ -156,10 +165,10 @@ with right:
         caption="Against dense. Shaded: accuracy as there or better and alpha at most 1, by means over seeds. Part of "
         "a gain may be the training after the cut.",
     )
-chance = comparison.table_of(series, lambda experiment: load_models.gap_chance(frame.source, experiment))
+chance = table_of(series, lambda experiment: gap_chance(frame.source, experiment))
 for caution in [
-    *distortion.cautions(shown_cells, shown, chance),
-    *comparison.other_protocols(series, frame.experiment),
+    *words.cautions(shown_cells, shown, chance),
+    *other_protocols(series, frame.experiment),
 ]:
     st.caption(f":material/warning: {formats.plain(caution)}")
 
@@ -172,21 +181,21 @@ st.dataframe(
     placeholder=formats.MISSING,
     alt="Alpha with its interval and verdict, and accuracy, of each series at each ratio.",
 )
-beside_control = (
+control_note = (
     " Control's: networks that trained as long without pruning. The difference is what pruning itself does."
-    if len(controls)
+    if len(beside_control)
     else ""
 )
 st.caption(
     "Alpha below 1 beside gaps as wide as before says that the gaps moved to other classes, not that they closed; "
-    f"training anew from the first weights can do that by itself.{beside_control}"
+    f"training anew from the first weights can do that by itself.{control_note}"
 )
 
 # -- the paper's findings ---------------------------------------------------------------------------------------------
-if by == "technique" and (found := findings(shown, confidence)):
+if by == "technique" and (of_paper := findings(shown, confidence)):
     st.markdown("##### What the paper found, and this study", help="Good et al. 2022; decided by intervals, as above.")
-    for finding in found:
-        st.markdown(distortion.finding_sentence(finding))
+    for finding in of_paper:
+        st.markdown(words.finding_sentence(finding))
 
 # -- balances before and after ----------------------------------------------------------------------------------------
 st.markdown(
@@ -194,8 +203,8 @@ st.markdown(
     help="A point is a class of one network: how far its recall lies from the accuracy, as a share of the accuracy.",
 )
 panels = dict(list(looks.items())[:MOST_PANELS])
-points = comparison.table_of(
-    [by_name[name] for name in panels], lambda experiment: load_models.balances(frame.source, experiment, base)
+points = table_of(
+    [by_name[name] for name in panels], lambda experiment: balances(frame.source, experiment, base)
 ).merge(shown[["series", "run", "level", "ratio"]], on=["series", "run", "level"])
 points["text"] = tables.point_texts(points, by_name, frame.source)
 slopes = pooled_slopes(points, ["series", "ratio"])

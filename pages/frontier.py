@@ -8,28 +8,26 @@ from engine.analysis.frontier.choice import choices_by_measure, choose
 from engine.analysis.frontier.stability import agreement
 from engine.analysis.frontier.weight_ranges import change_over_weights
 from engine.analysis.unfairness import UNFAIRNESS
-from pages.shared import formats
-from pages.shared.axis import choose_axis
-from pages.shared.cache import catalog as load
-from pages.shared.cache import extras as load_extras
-from pages.shared.cache import points as load_points
+from pages.shared.cache import catalog, extras
+from pages.shared.cache.points import by_seed, class_rows, hover_texts, resampled
 from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import open_page
 from pages.shared.layout import show_chart
-from pages.views.frontier import charts
-from pages.views.frontier import tables as records
+from pages.shared.names import measure_name
+from pages.shared.pickers import choose_axis
+from pages.views.frontier import charts, tables
 from pages.views.frontier.decision_record import decision_html, decision_json
 from pages.views.frontier.sizes import size_sentence, size_table
 from pages.views.frontier.words import choice_sentence, no_choice, stakeholder_sentence
 
-WEIGHTS = [records.weight_text(10 ** (step / 10)) for step in range(-20, 31)]
+WEIGHTS = [tables.weight_text(10 ** (step / 10)) for step in range(-20, 31)]
 
 frame = open_page("pages/frontier.py")
-points = frame.keep(load.operating(frame.source, frame.experiment))
-seeds = load_points.by_seed(frame.source, frame.experiment)
+points = frame.keep(catalog.operating(frame.source, frame.experiment))
+seeds = by_seed(frame.source, frame.experiment)
 
 # -- what the stakeholder wants ---------------------------------------------------------------------------------------
-said = st.container()
+above = st.container()
 lowest, highest = (float(np.floor(100 * points["accuracy"].min())), float(np.ceil(100 * points["accuracy"].max())))
 dense = points.loc[points["level"] == 0, "accuracy"].mean()
 usual = round(100 * (dense if dense == dense else points["accuracy"].max()) - 1, 1)
@@ -80,17 +78,17 @@ second_weight = (
 choice = choose(points, threshold / 100, float(weight), measure)
 second = choose(points, threshold / 100, float(second_weight), measure) if second_weight else None
 if choice.chosen is None:
-    said.info(no_choice(choice, points), icon=":material/info:")
+    above.info(no_choice(choice, points), icon=":material/info:")
     st.stop()
-trust = agreement(points, seeds, choice, means=load_points.resampled(frame.source, frame.experiment, measure))
+trust = agreement(points, seeds, choice, means=resampled(frame.source, frame.experiment, measure))
 wins = change_over_weights(points, choice, charts.WEIGHTS)
-said.markdown(choice_sentence(points, choice, trust))
+above.markdown(choice_sentence(points, choice, trust))
 if second is not None:
-    said.markdown(stakeholder_sentence(points, choice, second))
-if caution := records.caution(frame, points, points.iloc[choice.chosen], measure):
-    said.caption(caution)
+    above.markdown(stakeholder_sentence(points, choice, second))
+if caution := tables.caution(frame, points, points.iloc[choice.chosen], measure):
+    above.caption(caution)
 
-every_text = load_points.hover_texts(frame.source, frame.experiment, measure)
+every_text = hover_texts(frame.source, frame.experiment, measure)
 texts = [every_text[number] for number in points["point"].tolist()]
 scatter, classes = st.columns([2, 1], gap="medium")
 with scatter:
@@ -99,13 +97,13 @@ with scatter:
     show_chart(
         figure,
         "frontier",
-        f"Sparsity against {formats.measure(measure)} for {kept} networks; the chosen one is starred.",
-        lambda: records.frontier_table(points, choice, wins, trust),
+        f"Sparsity against {measure_name(measure)} for {kept} networks; the chosen one is starred.",
+        lambda: tables.frontier_table(points, choice, wins, trust),
         caption=f"{out} of {len(points)} networks stay below the threshold and are not drawn. Faint: another one is "
         "sparser and fairer.",
     )
 with classes:
-    table = load_points.class_rows(frame.source, frame.experiment, int(points["point"].to_numpy()[choice.chosen]))
+    table = class_rows(frame.source, frame.experiment, int(points["point"].to_numpy()[choice.chosen]))
     class_figure = charts.class_chart(table, frame.dark)
     alt = "Accuracy of each class, unpruned and at the chosen point."
     trained = " Unpruned: trained as long." if "control" in table else ""
@@ -117,9 +115,9 @@ show_chart(strip, "weights", "Which point wins at which weight; the line marks t
 
 st.markdown("##### The frontier")
 st.dataframe(
-    records.frontier_table(points, choice, wins, trust),
+    tables.frontier_table(points, choice, wins, trust),
     hide_index=True,
-    column_config=records.frontier_columns(measure),
+    column_config=tables.frontier_columns(measure),
     alt="The points of the frontier, the chosen one first.",
 )
 if trust.table["share"].isna().any():
@@ -129,7 +127,7 @@ others, record = st.columns([3, 2], gap="large")
 with others:
     st.markdown("##### Under other measures of unfairness")
     st.dataframe(
-        records.measures_table(points, choices_by_measure(points, threshold / 100, float(weight))),
+        tables.measures_table(points, choices_by_measure(points, threshold / 100, float(weight))),
         hide_index=True,
         alt="The choice under each measure.",
     )
@@ -145,24 +143,24 @@ with record:
             "Classes, unpruned and chosen": charts.class_chart(table, False),
         }
 
-    name, address = f"decision-{frame.name}", records.link(frame, choice)
+    name, address = f"decision-{frame.name}", tables.link(frame, choice)
     files = st.container(horizontal=True)
     files.download_button(
         "HTML, for people",
-        lambda: decision_html(records.decision(frame, points, choice, trust, address), figures()),
+        lambda: decision_html(tables.decision(frame, points, choice, trust, address), figures()),
         f"{name}.html",
         "text/html",
         key="record-html",
     )
     files.download_button(
         "JSON, for machines",
-        lambda: decision_json(records.decision(frame, points, choice, trust, address)),
+        lambda: decision_json(tables.decision(frame, points, choice, trust, address)),
         f"{name}.json",
         "application/json",
         key="record-json",
     )
 
-sizes = load_extras.sizes(frame.source, frame.experiment)
+sizes = extras.sizes(frame.source, frame.experiment)
 if len(sizes) and len(small := size_table(sizes, points, measure)):
     st.markdown(
         "##### Size on disk",

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from engine.analysis.example_columns import attribute_columns
 from engine.analysis.examples.exemplars import (
     PERCENTILES,
     divergence,
@@ -10,13 +11,11 @@ from engine.analysis.examples.exemplars import (
     percentile_cut,
 )
 from engine.analysis.examples.representation import representation
-from pages.shared import formats, members
-from pages.shared.axis import choose_axis
-from pages.shared.cache import catalog as load
-from pages.shared.cache import predictions as load_predictions
+from pages.shared import formats
+from pages.shared.cache import predictions
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart
-from pages.shared.pickers import choose_populations, load_examples
+from pages.shared.pickers import choose_axis, choose_populations, load_examples
 from pages.views.harmed import charts
 from pages.views.harmed.gallery import (
     Exemplars,
@@ -30,24 +29,24 @@ from pages.views.harmed.gallery import (
 )
 
 frame = open_page("pages/harmed.py")
-what_is_known = load_examples(frame)
-examples, labels = what_is_known.examples, what_is_known.examples["label"].to_numpy()
-n_classes = len(what_is_known.classes)
+example_set = load_examples(frame)
+examples, labels = example_set.examples, example_set.examples["label"].to_numpy()
+n_classes = len(example_set.classes)
 
 # -- which networks ---------------------------------------------------------------------------------------------------
-said = st.container()
+above = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     networks = choose_populations(frame)
     scale = choose_axis("kept")
-what = Exemplars(what_is_known, networks, divergence(networks.dense, networks.compressed, n_classes))
-accuracy = exemplar_accuracy(labels, networks.dense, networks.compressed, what.found)
-cuts = {at: percentile_cut(what.found.taxicab, at) for at in PERCENTILES}
-with said:
-    answer(answer_sentence(accuracy, what))
+exemplars = Exemplars(example_set, networks, divergence(networks.dense, networks.compressed, n_classes))
+accuracy = exemplar_accuracy(labels, networks.dense, networks.compressed, exemplars.divergence)
+cuts = {at: percentile_cut(exemplars.divergence.taxicab, at) for at in PERCENTILES}
+with above:
+    answer(answer_sentence(accuracy, exemplars))
 if networks.training:
-    said.caption(networks.training)
+    above.caption(networks.training)
 if networks.n_missing:
-    said.caption(f"{formats.seeds(networks.n_missing)} without this level or the dense one: left out.")
+    above.caption(f"{formats.seeds(networks.n_missing)} without this level or the dense one: left out.")
 
 # -- how much harder they are -----------------------------------------------------------------------------------------
 left, right = st.container(key="beside-accuracy").columns(2, gap="large")
@@ -69,7 +68,7 @@ with left:
     )
 with right:
     st.markdown("##### At every sparsity")
-    curves = load_predictions.exemplar_levels(frame.source, networks.runs, what_is_known.name)
+    curves = predictions.exemplar_levels(frame.source, networks.runs, example_set.name)
     curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
     show_chart(
         charts.sparsity_chart(curves, str(scale), networks.level, 99.0),
@@ -78,16 +77,16 @@ with right:
         curves,
         caption="Exemplars are found anew at each sparsity. Dotted: all examples. Faint: modal exemplars.",
     )
-st.caption(ties_sentence(what, cuts[99.0]))
+st.caption(ties_sentence(exemplars, cuts[99.0]))
 
 # -- one by one -------------------------------------------------------------------------------------------------------
 st.markdown("##### Look at them, and say what is wrong")
 st.write("Is the label wrong, would people disagree, or is the example truly hard? Marks are kept with the study.")
-order = choose_examples(frame, what, cuts)
-show_gallery(frame, what, order)
-show_marks(frame, what)
+order = choose_examples(frame, exemplars, cuts)
+show_gallery(frame, exemplars, order)
+show_marks(frame, exemplars)
 with st.expander("As a table"):
-    table = gallery_table(what, order[:1000], current_marks(frame, what_is_known))
+    table = gallery_table(exemplars, order[:1000], current_marks(frame, example_set))
     st.dataframe(table, hide_index=True, key="gallery-table", alt="The examples one by one, most changed first.")
     if len(order) > 1000:
         st.caption(f"The first 1,000 of {formats.count(len(order))}.")
@@ -103,20 +102,18 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         key="over",
         bind="query-params",
     )
-    attributes = members.attributes(examples)
+    attributes = attribute_columns(examples)
     with_bins = st.toggle("With attributes, in quarters", value=True, key="bins", bind="query-params")
 chosen = {"Top 1 %": cuts[99.0].chosen, "Top 5 %": cuts[95.0].chosen, "Top 10 %": cuts[90.0].chosen}.get(
-    str(wanted), what.found.modal
+    str(wanted), exemplars.divergence.modal
 )
-names = what_is_known.class_names
-training = {
-    "class": dict(zip(what_is_known.classes["name"].astype(str), what_is_known.classes["n_train"], strict=True))
-}
+names = example_set.class_names
+training = {"class": dict(zip(example_set.classes["name"].astype(str), example_set.classes["n_train"], strict=True))}
 named = examples.assign(**{"class": examples["label"].map(names)})
 shares = representation(
     named,
     chosen,
-    ["class", *load.groupings(examples)],
+    ["class", *example_set.group_columns],
     attributes if with_bins else (),
     training if sum(training["class"].values()) > 0 else None,
 )

@@ -4,15 +4,15 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import formats, protocol
-from pages.shared.cache import catalog as load
+from pages.shared.cache import catalog
 from pages.shared.frame import open_page
 from pages.shared.layout import answer
-from pages.views.method import words as method
+from pages.views.method import words
 
 READING = 820  # pixels that a line of text may take
 
 frame = open_page("pages/method.py")
-catalog = load.load_catalog(frame.source)
+everything = catalog.load_catalog(frame.source)
 
 
 def section(title: str, *texts: str, table: pd.DataFrame | None = None, alt: str = "") -> None:
@@ -24,7 +24,7 @@ def section(title: str, *texts: str, table: pd.DataFrame | None = None, alt: str
         st.table(table, border="horizontal", width="content", hide_index=True, alt=alt)
 
 
-answer(method.summary(catalog))
+answer(words.summary(everything))
 st.markdown(
     "Class, group, writer and example views are computed from that record and from nothing else. A number that cannot "
     f"be estimated is shown as {formats.MISSING} with its reason, never as 0.",
@@ -32,34 +32,34 @@ st.markdown(
 )
 section(
     "What was shortened",
-    formats.plain(protocol.protocol_sentences(load.spec(frame.source, frame.experiment))),
+    formats.plain(protocol.protocol_sentences(catalog.spec(frame.source, frame.experiment))),
     "Against the papers, experiment by experiment:",
-    method.bullets(method.paper_sentences(catalog, frame.source)),
+    words.bullets(words.paper_sentences(everything, frame.source)),
 )
 section(
     "Splits",
     "The test split is read once per level: it picks no epoch, no level and no setting. A part of the training split, "
     "drawn by seed, is held out for validation. Images are normalised by the training split.",
-    table=method.split_table(catalog, frame.source.study),
+    table=words.split_table(everything, frame.source.study),
     alt="Data sets, splits and sizes.",
 )
 section(
     "Pruning",
     "Sparsity is the share of prunable weights that are zero: weights of convolutions and linear layers, without biases"
-    " and batch norm. A mask cuts exactly as many as asked for. " + method.treatment_sentences(catalog),
-    table=method.technique_table(catalog),
+    " and batch norm. A mask cuts exactly as many as asked for. " + words.treatment_sentences(everything),
+    table=words.technique_table(everything),
     alt="Techniques and what they cut.",
 )
-section("Attributes of an image", method.bullets(method.attribute_sentences()))
+section("Attributes of an image", words.bullets(words.attribute_sentences()))
 section(
     "Unfairness",
     "Every measure grows with unfairness. Classes without test examples are left out. In the formulas, a_c is the "
     "accuracy of class c on the test split, a that of the model, J_c the mean loss of the class; the index 0 means "
     "dense, before pruning.".replace("_", r"\_"),
-    table=method.measure_table(),
+    table=words.measure_table(),
     alt="Unfairness measures with formula and source.",
 )
-section("Intervals", method.bullets(method.INTERVALS))
-section("The frontier", method.bullets(method.FRONTIER))
-section("What this cannot say", method.bullets(method.LIMITS))
-section("Sources", method.bullets(method.PAPERS))
+section("Intervals", words.bullets(words.INTERVALS))
+section("The frontier", words.bullets(words.FRONTIER))
+section("What this cannot say", words.bullets(words.LIMITS))
+section("Sources", words.bullets(words.PAPERS))

@@ -3,35 +3,34 @@
 import streamlit as st
 
 from engine.analysis.causes.mitigation_arms import NONE, against_none, arm_curves, price
+from engine.analysis.columns import is_mitigated
 from engine.analysis.seeds import over_seeds
 from engine.errors import PruneScopeError
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
 from pages.shared import formats
-from pages.shared.axis import choose_axis
-from pages.shared.cache import catalog as load
-from pages.shared.cache import extras as load_extras
+from pages.shared.cache import catalog, extras
 from pages.shared.frame import open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart
-from pages.shared.variants import variant_labels
-from pages.views.mitigation import charts
-from pages.views.mitigation import words as arms
+from pages.shared.names import variant_labels
+from pages.shared.pickers import choose_axis
+from pages.views.mitigation import charts, words
 
-frame = open_page("pages/mitigation.py", load_extras.is_mitigated)
+frame = open_page("pages/mitigation.py", extras.is_mitigated)
 try:
-    outcomes = frame.keep(load_extras.arms(frame.source, frame.experiment))
-    multipliers = load_extras.multipliers(frame.source, frame.experiment)
+    outcomes = frame.keep(extras.arms(frame.source, frame.experiment))
+    multipliers = extras.multipliers(frame.source, frame.experiment)
 except PruneScopeError as error:
     stop_with("The runs cannot be read.", formats.plain(error))
-if set(outcomes["mitigation"].astype(str)) <= {NONE, ""}:
+if not any(map(is_mitigated, outcomes["mitigation"].unique())):
     stop_with_experiments(
         frame,
         "pages/mitigation.py",
         "No run here was mitigated.",
         "Compute the arms with `--mitigation before`, `after` and `both` beside `none`; `python -m engine list "
         "constraints` says what they can hold equal.",
-        load_extras.is_mitigated,
+        extras.is_mitigated,
     )
-said = st.container()
+above = st.container()
 
 # -- which runs, which groups, how measured ---------------------------------------------------------------------------
 with st.container(horizontal=True, gap="medium"):
@@ -58,7 +57,7 @@ with st.container(horizontal=True, gap="medium"):
     ]
     outcomes = outcomes[outcomes["grouping"] == grouping]
     curves, changes = arm_curves(outcomes), against_none(outcomes)
-    measures = {text: key for key, text in arms.LABELS.items()}
+    measures = {text: key for key, text in words.LABELS.items()}
     measure = measures[
         st.segmented_control(
             "Measured as",
@@ -67,12 +66,12 @@ with st.container(horizontal=True, gap="medium"):
             required=True,
             key="measure",
             bind="query-params",
-            help="\n\n".join(f"**{arms.LABELS[key]}**: {text}" for key, text in arms.HELP.items()),
+            help="\n\n".join(f"**{words.LABELS[key]}**: {text}" for key, text in words.HELP.items()),
         )
     ]
     sparsities = curves[curves["level"] > 0].groupby("level")["sparsity"].mean()
     steps = {formats.sparsity(value): int(level) for level, value in sparsities.items()}
-    usual = max((at for at, level in steps.items() if sparsities[level] <= 0.901), key=steps.get, default=None)
+    usual = max((at for at, level in steps.items() if sparsities[level] <= 0.901), key=steps.__getitem__, default=None)
     shown = st.selectbox(
         "In words at",
         list(steps),
@@ -84,8 +83,8 @@ with st.container(horizontal=True, gap="medium"):
     )
     scale = choose_axis("linear")
 at_level, changed = curves[curves["level"] == steps[shown]], changes[changes["level"] == steps[shown]]
-with said:
-    answer(arms.arm_sentence(at_level, changed, measure, grouping))
+with above:
+    answer(words.arm_sentence(at_level, changed, measure, grouping))
     st.markdown(
         f"It is the best of {changed['mitigation'].nunique()} mitigated arms, picked after looking: confirm it on "
         "other data. Intervals are 95 %, of differences between runs of the same seed."
@@ -101,15 +100,15 @@ st.markdown(
 show_chart(
     charts.arms_chart(curves, measure, frame.dark, scale),
     "arms",
-    f"Accuracy and {arms.LABELS[measure].lower()} of {curves['mitigation'].nunique()} arms against sparsity.",
+    f"Accuracy and {words.LABELS[measure].lower()} of {curves['mitigation'].nunique()} arms against sparsity.",
     curves,
     caption="Means over seeds with 95 % intervals. Hollow points are mitigated.",
 )
-runs = load.load_catalog(frame.source).runs
+runs = catalog.load_catalog(frame.source).runs
 runs = runs[runs["run"].astype(str).isin(outcomes["run"].astype(str))]
 st.markdown(f"##### The price, at {shown} sparsity")
 st.dataframe(
-    arms.arm_table(at_level, changed, price(runs)), hide_index=True, alt="Each arm's accuracy, gap and seconds."
+    words.arm_table(at_level, changed, price(runs)), hide_index=True, alt="Each arm's accuracy, gap and seconds."
 )
 st.caption("Changes are against no mitigation of the same seed. Seconds are of whole runs, on any machine.")
 
@@ -121,25 +120,26 @@ if len(multipliers):
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.markdown("##### While training", width="content")
         names = {
-            arms.arm_name(name): name for name in arms.ordered_arms(list(map(str, multipliers["mitigation"].unique())))
+            words.arm_name(name): name
+            for name in words.ordered_arms(list(map(str, multipliers["mitigation"].unique())))
         }
         arm = names[st.selectbox("Arm", list(names), key="arm", bind="query-params", width=220)]
         multipliers = multipliers[(multipliers["mitigation"] == arm).to_numpy()]
         trained = multipliers.groupby("level")["sparsity"].mean()
         stages = {("dense" if not level else formats.sparsity(at)): int(level) for level, at in trained.items()}
         stage = st.selectbox("Training of", list(stages), key="stage", bind="query-params", width=130)
-        terms = {arms.TERMS.get(str(term), str(term)): str(term) for term in multipliers["term"].unique()}
+        terms = {words.TERMS.get(str(term), str(term)): str(term) for term in multipliers["term"].unique()}
         term = terms[st.selectbox("Quantity", list(terms), key="term", bind="query-params", width=220)]
     multipliers = multipliers[(multipliers["level"] == stages[stage]) & (multipliers["term"] == term)]
     means = over_seeds(multipliers, ["epoch", "group", "term"], ["value", "whole", "multiplier"])
-    known = means.dropna(subset="value")
-    served = load.class_means(frame.source, frame.experiment).query("level == 0")
+    measured = means.dropna(subset="value")
+    served = catalog.class_means(frame.source, frame.experiment).query("level == 0")
     names = served["class"].map(lambda number: frame.class_names.get(int(number), str(number)))
     accuracy = dict(zip(names, served["accuracy"], strict=True)) if (multipliers["grouping"] == "class").all() else {}
-    colours = charts.training_colours(list(map(str, known["group"].unique())), accuracy, frame.dark)
+    colours = charts.training_colours(list(map(str, measured["group"].unique())), accuracy, frame.dark)
     absent = sorted(set(map(str, means["group"])) - set(colours))
     show_chart(
-        charts.training_chart(known, colours, frame.dark),
+        charts.training_chart(measured, colours, frame.dark),
         "training",
         "Each group's quantity and multiplier, epoch by epoch.",
         means,

@@ -7,19 +7,17 @@ from engine.analysis.regression.fits import ERRORS
 from engine.analysis.regression.terms import PAPER, PLAIN, TERMS
 from engine.errors import PruneScopeError
 from pages.shared import formats
-from pages.shared.cache import catalog as load
-from pages.shared.cache import models as load_models
+from pages.shared.cache import catalog, models
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart, side_by_side
-from pages.views.regression import charts, coefficients
-from pages.views.regression import command as regression_command
-from pages.views.regression import words as effects
+from pages.views.regression import charts, coefficients, words
+from pages.views.regression.command import RegressionQuery, command
 
 SCOPES = {"experiment": "This experiment", "protocol": "Its protocol", "study": "Whole study"}
 MODELS = {"paper": "Paper's", "plain": "Plain", "own": "My own"}
 
 frame = open_page("pages/regression.py")
-said = st.container()
+above = st.container()
 
 # -- what is fitted ---------------------------------------------------------------------------------------------------
 with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -28,7 +26,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         list(SCOPES),
         default="protocol",
         required=True,
-        format_func=SCOPES.get,
+        format_func=SCOPES.__getitem__,
         key="runs",
         bind="query-params",
         help="This experiment: the data set, network and protocol on the left. Its protocol: all data sets and "
@@ -40,7 +38,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         list(MODELS),
         default="paper",
         required=True,
-        format_func=MODELS.get,
+        format_func=MODELS.__getitem__,
         key="model",
         bind="query-params",
         help="Paper's: Paganini's model with its cross terms. Plain: the same without them. My own: pick from a list.",
@@ -50,7 +48,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         list(LINKS),
         default="linear",
         required=True,
-        format_func={"linear": "Linear", "logit": "Logit"}.get,
+        format_func={"linear": "Linear", "logit": "Logit"}.__getitem__,
         key="fit",
         bind="query-params",
         help="Linear: ordinary least squares, as in the paper. Logit: a fractional logit, which keeps accuracies "
@@ -79,19 +77,19 @@ if model == "own":
     )
     terms = tuple(labels[label] for label in picked)
 
-rows = load.levels(frame.source, frame.experiment)
-there = {*map(str, rows["technique"].cat.categories), *map(str, rows["treatment"].cat.categories)}
-off = tuple(sorted(there - {*frame.techniques, *frame.treatments}))
+rows = catalog.levels(frame.source, frame.experiment)
+recorded = {*map(str, rows["technique"].cat.categories), *map(str, rows["treatment"].cat.categories)}
+off = tuple(sorted(recorded - {*frame.techniques, *frame.treatments}))
 try:
-    found = load_models.fitted(frame.source, (frame.experiment, scope, off), terms, link, errors)
+    regression = models.fitted(frame.source, (frame.experiment, scope, off), terms, link, errors)
 except PruneScopeError as error:
-    said.info(f"**Nothing can be fitted.** {formats.plain(error)}", icon=":material/info:")
+    above.info(f"**Nothing can be fitted.** {formats.plain(error)}", icon=":material/info:")
     st.stop()
 
 # -- the answer -------------------------------------------------------------------------------------------------------
-with said:
-    answer(effects.answer_sentence(found))
-    st.markdown(effects.detail_sentences(found))
+with above:
+    answer(words.answer_sentence(regression))
+    st.markdown(words.detail_sentences(regression))
 
 left, right = side_by_side("coefficients", [1, 1])
 with right:
@@ -100,7 +98,7 @@ with right:
         help="How accuracy changes when one thing changes and the rest stays, averaged over the runs above. Cross "
         "terms share one thing among many coefficients; these numbers add them up.",
     )
-    in_words = effects.effect_table(found)
+    in_words = words.effect_table(regression)
     if len(in_words):
         st.table(
             in_words,
@@ -111,14 +109,14 @@ with right:
     st.caption(
         "Half of the 95 % interval in points, by three kinds of errors; *in italics* where the effect may be chance. "
         "Classes of one run share its network, and classes recur in all runs, so the widest is the one to believe. "
-        f"Paper: Paganini 2020, {formats.count(effects.PUBLISHED_ROWS)} rows, HAC."
+        f"Paper: Paganini 2020, {formats.count(words.PUBLISHED_ROWS)} rows, HAC."
     )
-    for caution in found.cautions:
+    for caution in regression.cautions:
         st.caption(f":material/warning: {formats.plain(caution)}")
-    for kind, reason in found.no_errors.items():
+    for kind, reason in regression.no_errors.items():
         st.caption(f":material/warning: There are no errors {ERRORS[kind].in_words}: {reason}.")
 with left:
-    counts = coefficients.groups_of(found)
+    counts = coefficients.groups_of(regression)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown("##### Coefficients", width="content")
         scale = st.segmented_control(
@@ -126,7 +124,7 @@ with left:
             ["compared", "fitted"],
             default="compared",
             required=True,
-            format_func={"compared": "per standard deviation", "fitted": "as fitted"}.get,
+            format_func={"compared": "per standard deviation", "fitted": "as fitted"}.__getitem__,
             key="scale",
             bind="query-params",
             label_visibility="collapsed",
@@ -143,7 +141,7 @@ with left:
     other = "run" if errors != "run" else "hac"
     compared = scale == "compared"
     chosen, second = (
-        coefficients.coefficient_table(found, kind, groups or list(counts), compared) for kind in (errors, other)
+        coefficients.coefficient_table(regression, kind, groups or list(counts), compared) for kind in (errors, other)
     )
     unit = "accuracy" if link == "linear" else "log odds of accuracy"
     if len(chosen):
@@ -161,42 +159,43 @@ with left:
             "coefficients",
             f"{len(chosen)} coefficients with 95 % intervals ({ERRORS[errors].in_words}; {ERRORS[other].in_words}).",
             chosen.drop(columns=["text", "group"]),
-            caption=coefficients.chart_caption(found, compared),
+            caption=coefficients.chart_caption(regression, compared),
         )
     else:
         st.info("**No term is left but the intercept.** Choose other terms or more runs.", icon=":material/info:")
-    for sentence in coefficients.left_out_sentences(found):
+    for sentence in coefficients.left_out_sentences(regression):
         st.caption(formats.plain(sentence))
 
 # -- how well it fits -------------------------------------------------------------------------------------------------
 st.markdown("##### How well it fits")
 with st.container(horizontal=True, gap="small"):
-    for label, number, text in coefficients.figures(found):
+    for label, number, text in coefficients.figures(regression):
         st.metric(label, number, help=text, border=True, width=170)
 first, second, third = side_by_side("residuals", [1, 1, 1])
 with first:
     show_chart(
-        charts.fitted_chart(found.residuals, frame.dark),
+        charts.fitted_chart(regression.residuals, frame.dark),
         "fitted",
         "Fitted against observed class accuracy, as the share of each bin of observed accuracy.",
-        found.residuals.fitted,
+        regression.residuals.fitted,
         caption="Colour: share of the column, which adds up to 100 %. Dots off the dashed line: the fit misses "
         "accuracies of that size.",
     )
 with second:
     show_chart(
-        charts.residual_histogram(found.residuals, frame.dark),
+        charts.residual_histogram(regression.residuals, frame.dark),
         "residuals",
         "Histogram of observed minus fitted class accuracy.",
-        found.residuals.histogram,
-        caption=f"Spread {formats.points(found.residuals.spread, sign=False)}. Dashed: normal errors of that spread.",
+        regression.residuals.histogram,
+        caption=f"Spread {formats.points(regression.residuals.spread, sign=False)}. Dashed: normal errors of that "
+        "spread.",
     )
 with third:
     show_chart(
-        charts.residual_chart(found.residuals, frame.dark),
+        charts.residual_chart(regression.residuals, frame.dark),
         "residuals-target",
         "Observed minus fitted against observed class accuracy.",
-        found.residuals.by_target,
+        regression.residuals.by_target,
         caption="A slope is expected near 0 and 100 %: accuracy ends there, the linear fit does not."
         if link == "linear"
         else "A slope that is left over is what the terms cannot tell.",
@@ -204,21 +203,21 @@ with third:
 
 # -- as statsmodels prints it -----------------------------------------------------------------------------------------
 st.markdown("##### As statsmodels prints it")
-st.code(found.summary, language=None)
+st.code(regression.summary, language=None)
 with st.container(horizontal=True):
-    st.download_button("Table as text", found.summary, "regression.txt", "text/plain", key="regression-text")
+    st.download_button("Table as text", regression.summary, "regression.txt", "text/plain", key="regression-text")
     st.download_button(
         "Coefficients as CSV",
-        lambda: formats.csv_bytes(coefficients.coefficient_csv(found)),
+        lambda: formats.csv_bytes(coefficients.coefficient_csv(regression)),
         "regression.csv",
         "text/csv",
         key="regression-csv",
     )
 st.markdown("The same on the command line:")
-asked = regression_command.RegressionQuery(frame.experiment, scope, off, model, terms, link, errors)
-st.code(regression_command.command(f"{load.studies_root().name}/{frame.name}", asked), language="bash", wrap_lines=True)
+asked = RegressionQuery(frame.experiment, scope, off, model, terms, link, errors)
+st.code(command(f"{catalog.studies_root().name}/{frame.name}", asked), language="bash", wrap_lines=True)
 st.caption("A formula of your own goes behind `--formula` there; not here, because formulas run code. This one is")
-st.code(found.formula, language=None, wrap_lines=True)
+st.code(regression.formula, language=None, wrap_lines=True)
 st.caption(
     "Rows stand in the order of data set, network, treatment, technique, seed, level and class. Level 0 is left out, "
     "for there accuracy is its own start."

@@ -3,37 +3,36 @@
 import streamlit as st
 
 from pages.shared import formats
-from pages.shared.axis import choose_axis
-from pages.shared.cache import catalog as load
-from pages.shared.cache import predictions as load_predictions
+from pages.shared.cache import predictions
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart
-from pages.shared.pickers import choose_populations, load_examples
+from pages.shared.names import dataset_name
+from pages.shared.pickers import choose_axis, choose_populations, load_examples
 from pages.views.subgroups import charts
 from pages.views.subgroups.controls import MOST_GROUPS, answer_sentence, choose_rates, shown_table, table_columns
 
 frame = open_page("pages/subgroups.py")
-what = load_examples(frame)
-if not load.groupings(what.examples):
+example_set = load_examples(frame)
+if not example_set.group_columns:
     st.info(
-        f"**{formats.plain(formats.dataset(what.spec.dataset))} names no groups.** Rates are shown for everybody. "
+        f"**{formats.plain(dataset_name(example_set.spec.dataset))} names no groups.** Rates are shown for everybody. "
         "Predictions that you bring may have any columns of groups.",
         icon=":material/info:",
     )
     st.page_link("pages/bring.py", label="Bring your own predictions", icon=":material/upload:")
 
 # -- what is asked ----------------------------------------------------------------------------------------------------
-said = st.container()
+above = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     networks = choose_populations(frame)
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    asked = choose_rates(what)
+    asked = choose_rates(example_set)
     value = st.segmented_control(
         "Show",
         list(charts.VALUES),
         default="compressed",
         required=True,
-        format_func={"compressed": "rate", "change": "change", "normalised": "% of dense"}.get,
+        format_func={"compressed": "rate", "change": "change", "normalised": "% of dense"}.__getitem__,
         key="value",
         bind="query-params",
         help="Change: compressed − dense. % of dense: the same over the dense rate, as in Hooker 2020.",
@@ -41,15 +40,15 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     scale = choose_axis("kept")
 
 # -- what follows -----------------------------------------------------------------------------------------------------
-curves = load_predictions.subgroup_levels(frame.source, networks.runs, what.name, asked.columns, asked.positive)
+curves = predictions.subgroup_levels(frame.source, networks.runs, example_set.name, asked.columns, asked.positive)
 curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
 table = curves[curves["level"] == networks.level]
-with said:
+with above:
     answer(answer_sentence(table, asked, networks))
 if networks.training:
-    said.caption(networks.training)
+    above.caption(networks.training)
 if networks.working:
-    said.caption(f"Beyond {networks.working} these networks have broken down for everybody.")
+    above.caption(f"Beyond {networks.working} these networks have broken down for everybody.")
 if table["group"].nunique() > MOST_GROUPS:
     st.info(
         f"**{table['group'].nunique()} groups are too many to draw.** Choose fewer columns.", icon=":material/info:"

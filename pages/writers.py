@@ -7,12 +7,13 @@ import streamlit as st
 
 from engine.analysis.members.accuracy import hit_hardest, member_facts
 from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
-from pages.shared import formats, members
+from engine.analysis.members.spread import round_step
+from pages.shared import formats
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart, side_by_side
-from pages.views.writers import charts
+from pages.views.writers import charts, words
 from pages.views.writers.chance import chance_sentence
-from pages.views.writers.controls import MemberView, choose_members, choose_network, load_examples, permuted_losses
+from pages.views.writers.controls import MemberView, choose_members, choose_network, load_members, permuted_losses
 from pages.views.writers.gallery import show_member
 
 LOSS = 0.05
@@ -23,8 +24,8 @@ def choose_point(key: str) -> None:
     """Make the member whose point was clicked the chosen one."""
     points = st.session_state[key]["selection"]["points"]
     if points:
-        found = points[0].get("customdata")
-        st.session_state["member"] = found[0] if isinstance(found, list | tuple) else found
+        data = points[0].get("customdata")
+        st.session_state["member"] = data[0] if isinstance(data, list | tuple) else data
 
 
 def choose_row(key: str, names: list[str]) -> None:
@@ -36,20 +37,20 @@ def choose_row(key: str, names: list[str]) -> None:
 
 def show_table_one(changes: pd.DataFrame, shown: MemberView, is_paper_case: bool) -> None:
     """Lines of accuracy on the attribute, before and after, and whether the slope changed."""
-    label = formats.plain(members.attribute_label(shown.attribute or ""))
+    label = formats.plain(words.attribute_label(shown.attribute or ""))
     st.markdown(f"##### Lines of accuracy on {label}")
-    rows = members.table_one(changes)
+    rows = words.table_one(changes)
     st.dataframe(rows, hide_index=True, key="table-one", alt=f"Intercepts and slopes of accuracy on {label}.")
-    inside = members.NAMES[WITHIN] in rows
+    inside = words.NAMES[WITHIN] in rows
     st.caption(
         f"Standard errors in brackets. The test is paired: each {formats.plain(shown.of.member)}'s change on {label}, "
-        f"HC3 errors. {members.WITHIN_HELP if inside else ''}When accuracy falls for all, slopes have more room to "
+        f"HC3 errors. {words.WITHIN_HELP if inside else ''}When accuracy falls for all, slopes have more room to "
         "grow; and of twenty tests one is below 0.05 by chance."
     )
     if is_paper_case:
         with st.expander("What the paper printed"):
-            st.dataframe(members.paper_table(), hide_index=True, key="paper-table", alt="The paper's Table 1.")
-            st.caption(members.PAPER_SOURCE)
+            st.dataframe(words.paper_table(), hide_index=True, key="paper-table", alt="The paper's Table 1.")
+            st.caption(words.PAPER_SOURCE)
 
 
 def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None) -> None:
@@ -59,7 +60,7 @@ def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None) ->
     names = [str(name) for name in top[shown.grouping]]
     ticked = [names.index(chosen)] if chosen in names else []
     key = f"hardest-{chosen}-{ticked}"
-    rows, config = members.hardest_table(top, shown.grouping, shown.series, shown.attribute, shown.of)
+    rows, config = words.hardest_table(top, shown.grouping, shown.series, shown.attribute, shown.of)
     st.dataframe(
         rows,
         hide_index=True,
@@ -74,15 +75,15 @@ def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None) ->
 
 
 frame = open_page("pages/writers.py")
-what = load_examples(frame)
+example_set = load_members(frame)
 above = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     compared = choose_network(frame)
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    shown = choose_members(what, compared, frame.dark)
+    shown = choose_members(example_set, compared, frame.dark)
 table, of, moment = shown.table, shown.of, compared.moment
 member, attribute = shown.grouping, shown.attribute
-label = members.attribute_label(attribute or "an attribute")
+label = words.attribute_label(attribute or "an attribute")
 
 # -- the answer -------------------------------------------------------------------------------------------------------
 ranked = hit_hardest(table, len(table))
@@ -90,13 +91,13 @@ names = [str(name) for name in ranked[member]]
 worst_series = str(ranked[shown.series].iloc[0]) if shown.series and len(ranked) else ""
 with above:
     facts = member_facts(table, loss=LOSS)
-    answer(members.loss_sentence(facts, next(iter(names), ""), moment, of, worst_series))
-    st.markdown(chance_sentence(permuted_losses(frame, what, compared, shown, LOSS), facts, of))
+    answer(words.loss_sentence(facts, next(iter(names), ""), moment, of, worst_series))
+    st.markdown(chance_sentence(permuted_losses(frame, example_set, compared, shown, LOSS), facts, of))
     if attribute:
         changes = slope_change(table, attribute, shown.series if len(shown.palette) > 1 else None)
         rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
-        st.markdown(members.slope_sentence(rows, attribute, members.round_step(table[attribute]), shown.series or ""))
-    for caution in members.cautions(moment, compared.n_missing, compared.working, compared.training):
+        st.markdown(words.slope_sentence(rows, attribute, round_step(table[attribute]), shown.series or ""))
+    for caution in words.cautions(moment, compared.n_missing, compared.working, compared.training):
         st.caption(f":material/warning: {caution}")
 
 # -- who is looked at closely: asked first, because the charts mark them -----------------------------------------------
@@ -123,9 +124,9 @@ look = charts.Look(
     colour=shown.colour,
     attribute=attribute,
     attribute_label=formats.chart_text(label),
-    colour_label=formats.chart_text(members.attribute_label(shown.colour)),
+    colour_label=formats.chart_text(words.attribute_label(shown.colour)),
     chosen=chosen,
-    small=members.SMALL,
+    small=words.SMALL,
     dark=frame.dark,
 )
 
@@ -140,7 +141,7 @@ with upper:
             f"Accuracy before against after pruning of {len(table)} {of.members}; below the dashed line they lose.",
             table,
             selects=partial(choose_point, "writers-before-after"),
-            caption=members.scatter_caution(table, of, shown.n_left_out),
+            caption=words.scatter_caution(table, of, shown.n_left_out),
         )
     with right:
         st.markdown(f"##### Change against {formats.plain(label)}")
@@ -164,7 +165,7 @@ with upper:
     if attribute:
         left, right = side_by_side("lines", [4, 3])
         with left:
-            paper = (what.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
+            paper = (example_set.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
             show_table_one(changes, shown, paper)
         with right:
             st.markdown(f"##### How {formats.plain(label)} is spread")
@@ -181,4 +182,4 @@ with upper:
 with lower:
     if chosen is not None:
         row = table[(table[member].astype(str) == chosen).to_numpy()].iloc[0]
-        show_member(row, what, compared, of, frame.dark)
+        show_member(row, example_set, compared, of, frame.dark)

@@ -9,6 +9,7 @@ from engine.analysis.distortion.alpha import alphas
 from engine.analysis.distortion.verdicts import verdict
 from engine.analysis.unfairness import unfairness_table
 from pages.shared import formats
+from pages.shared.names import technique_name
 
 LEVEL = 20
 """The level that findings speak of, the last."""
@@ -35,7 +36,7 @@ def control_table(demo: Demo) -> str:
                     continue
                 said = str(verdict(1 + alpha.low, 1 + alpha.high)) if alpha.low == alpha.low else "one seed"
                 facts = (_points(accuracy), f"{alpha.control:.3f}", f"{alpha.model:.3f}", _number(alpha), said)
-                rows.append((dataset, formats.technique(technique), ratio, *facts, str(alpha.n_seeds)))
+                rows.append((dataset, technique_name(technique), ratio, *facts, str(alpha.n_seeds)))
                 found.append((technique, float(ratio), said))
     heads = ["data set", "technique", "ratio", "accuracy (99 %)", "alpha, control", "alpha", "difference (99 %)"]
     table = markdown(pd.DataFrame(rows, columns=[*heads, "verdict", "seeds"]))

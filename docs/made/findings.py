@@ -15,8 +15,9 @@ from engine.analysis.members.slopes import within_slopes
 from engine.analysis.unfairness import unfairness_table
 from engine.store.study import examples_name
 from pages.shared import formats
-from pages.shared.members import change_words
+from pages.shared.names import technique_name
 from pages.views.writers.chance import losing_by_chance, worst_by_chance
+from pages.views.writers.words import change_words
 
 THRESHOLD, WEIGHTS = 0.925, (1.0, 100.0)
 
@@ -123,7 +124,7 @@ def _frontier(demo: Demo) -> str:
         if chosen is None:
             return ""
         row = points.iloc[chosen]
-        what = f"{formats.technique(row['technique'])} ({row['treatment']})" if row["level"] else "the dense network"
+        what = f"{technique_name(row['technique'])} ({row['treatment']})" if row["level"] else "the dense network"
         gap = formats.points(row["max_min"], sign=False)
         names.append(f"at weight {weight:g} {what} at {formats.sparsity(row['sparsity'])} with a gap of {gap}")
     fewest, most = int(points["n_seeds"].min()), int(points["n_seeds"].max())

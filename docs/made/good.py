@@ -8,6 +8,7 @@ from engine.analysis.distortion.verdicts import verdict
 from engine.analysis.intervals import t_interval
 from engine.store import catalog
 from pages.shared import formats
+from pages.shared.names import dataset_name, technique_name
 
 TECHNIQUES = ("global_unstructured", "gradient", "undecayed", "global_random")
 LOW, HIGH = (2, 4), (20, 50)
@@ -30,7 +31,7 @@ def distortion_table(demo: Demo) -> str:
                 ratio = f"{1 / (1 - cell['sparsity'].mean()):.0f}"
                 alpha, said = _alpha(cell) if level else ("1", "")
                 facts = (formats.percent(cell["accuracy"].mean()), alpha, said, f"{cell['variance'].mean():.4f}")
-                rows.append((dataset, formats.technique(technique), ratio, *facts, str(len(cell))))
+                rows.append((dataset, technique_name(technique), ratio, *facts, str(len(cell))))
                 found.append((technique, float(ratio), said))
     heads = ["data set", "technique", "ratio", "accuracy", "alpha (99 %)", "verdict", "recall variance", "seeds"]
     table = markdown(pd.DataFrame(rows, columns=heads))
@@ -41,7 +42,7 @@ def shorter_words(demo: Demo) -> str:
     """What was done otherwise than in the paper, by data set."""
     protocol = "at once to 50, 75"
     return "\n".join(
-        f"- {formats.dataset(dataset)}: {demo.shortened(dataset=dataset, protocol=protocol)}"
+        f"- {dataset_name(dataset)}: {demo.shortened(dataset=dataset, protocol=protocol)}"
         for dataset in ("fashion-mnist", "qmnist")
     )
 
@@ -85,7 +86,7 @@ def _stopped(demo: Demo) -> str:
     for technique in TECHNIQUES:
         ended = (runs.loc[runs["technique"] == technique, "stopped"].astype(str) != "").to_numpy()
         if ended.any():
-            parts.append(f"{ended.sum()} of {len(ended)} runs with {formats.technique(technique)}")
+            parts.append(f"{ended.sum()} of {len(ended)} runs with {technique_name(technique)}")
     if not parts:
         return ""
     reason = "end before ratio 50, because a layer would have no weight left"

@@ -7,6 +7,7 @@ from engine.analysis.examples.exemplars import divergence, exemplar_accuracy
 from engine.analysis.intervals import t_interval
 from engine.store.study import examples_name
 from pages.shared import formats
+from pages.shared.names import technique_name
 
 PUBLISHED = {
     "pruned 50 %": (50.55, 94.81, 63.06, 58.88, 54.44),
@@ -64,7 +65,7 @@ def sizes_table(demo: Demo) -> str:
         for technique in ("int8_dynamic", "int8_static", "global_unstructured_int8_static"):
             models = demo.of(demo.levels, dataset=dataset, technique=technique)
             if models.empty:
-                rows.append((dataset, formats.technique(technique), LATER, "", "", "", ""))
+                rows.append((dataset, technique_name(technique), LATER, "", "", "", ""))
                 continue
             parts = [demo.study.run_table(run, "sizes").assign(run=run) for run in models["run"].astype(str).unique()]
             found = models.astype({"run": str}).merge(pd.concat(parts), on=["run", "level"])
@@ -76,7 +77,7 @@ def sizes_table(demo: Demo) -> str:
                 rows.append(
                     (
                         dataset,
-                        formats.technique(technique) if level else "Dense",
+                        technique_name(technique) if level else "Dense",
                         formats.sparsity(cell["sparsity"].mean()),
                         f"{formats.percent(cell['accuracy'].mean())} {formats.plus_minus(low, high)}".strip(),
                         formats.points(gaps[level], sign=False),

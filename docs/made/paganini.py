@@ -5,7 +5,8 @@ import pandas as pd
 from docs.made.study import LATER, PAPER, SHORT, Demo, markdown
 from engine.analysis.curves.class_curves import total_curves
 from engine.analysis.members.slopes import slope_change
-from pages.shared import formats, members
+from pages.shared import formats
+from pages.views.writers import words
 
 
 def accuracy_table(demo: Demo) -> str:
@@ -43,7 +44,7 @@ def split_words(demo: Demo) -> str:
 
 def slopes_table(demo: Demo) -> str:
     """Table 1 of Paganini beside ours: lines of a writer's accuracy on mean absolute tilt."""
-    printed = members.PAPER.items()
+    printed = words.PAPER.items()
     rows = [("Paganini 2020, Table 1", group, *map(formats.fixed, values), "") for group, values in printed]
     for protocol in (PAPER, SHORT):
         table = demo.writers(20, **protocol)
@@ -54,7 +55,7 @@ def slopes_table(demo: Demo) -> str:
             numbers = (row.intercept_before, row.slope_before, row.intercept_after, row.slope_after)
             change = f"{row.slope_change:+.3f} ({row.low:+.3f} to {row.high:+.3f})"
             name = f"PruneScope, {protocol['protocol']}"
-            rows.append((name, members.NAMES.get(row.group, row.group), *map(formats.fixed, numbers), change))
+            rows.append((name, words.NAMES.get(row.group, row.group), *map(formats.fixed, numbers), change))
     heads = ["source", "series", "intercept before", "slope before", "intercept after", "slope after", "change (95 %)"]
     return markdown(pd.DataFrame(rows, columns=heads))
 

@@ -10,8 +10,8 @@ from engine.analysis.members.accuracy import member_accuracy
 from engine.run_spec import RunSpec
 from engine.store import catalog
 from engine.store.study import Study
+from pages.shared.formats import unmarked
 from pages.shared.protocol import difference_sentence
-from pages.views.frontier.words import unmarked
 
 TOP = Path(__file__).resolve().parents[2]
 LATER = "not in the study yet"

@@ -60,7 +60,13 @@ def frontier(
 
 
 def class_curves(
-    study: Study, *, spotlight: int | None = None, bands: bool = True, scale: str = "kept", dark: bool = False, **settings: str
+    study: Study,
+    *,
+    spotlight: int | None = None,
+    bands: bool = True,
+    scale: str = "kept",
+    dark: bool = False,
+    **settings: str,
 ) -> go.Figure:
     """Accuracy of each class against sparsity, means over seeds; the class that falls first is drawn thick."""
     classes = _one_variant(_one_experiment(study.classes(), settings))
@@ -87,8 +93,12 @@ def writers(
     by = by or next(iter(columns), None)
     if by is None or by not in examples:
         allowed = [str(column) for column in examples if column not in ("example", "label")]
-        raise unknown_name(by, allowed, f"column of {name}") if by else PruneScopeError(
-            f"The examples of {name} name no writers; say by= with one of {', '.join(allowed) or 'no column'}."
+        raise (
+            unknown_name(by, allowed, f"column of {name}")
+            if by
+            else PruneScopeError(
+                f"The examples of {name} name no writers; say by= with one of {', '.join(allowed) or 'no column'}."
+            )
         )
     level = int(levels["level"].max()) if level is None else level
     before, after = _answers(study, levels, level)
@@ -149,6 +159,8 @@ def _answers(study: Study, levels: pd.DataFrame, level: int) -> tuple[np.ndarray
         if {0, level} <= set(numbers.tolist()):
             pairs.append((answers[numbers == 0][0], answers[numbers == level][0]))
     if not pairs:
-        raise PruneScopeError(f"No run has both a dense level and level {level}; there are {sorted(set(levels['level']))}.")
+        raise PruneScopeError(
+            f"No run has both a dense level and level {level}; there are {sorted(set(levels['level']))}."
+        )
     before, after = (np.stack(side) for side in zip(*pairs, strict=True))
     return before, after

@@ -1,18 +1,13 @@
-"""How numbers and names are written: one formatter for sentences, tables and hover text."""
+"""How numbers and text are written: one formatter for sentences, tables and hover text."""
 
 import csv
 import html
 import math
 import re
-from collections.abc import Hashable, Mapping
 
 import pandas as pd
 
 from engine.analysis.unfairness import UNFAIRNESS
-from engine.datasets.dataset_table import DATASETS
-from engine.networks.network_table import NETWORKS
-from engine.pruning.schedules import TREATMENTS
-from engine.pruning.techniques import TECHNIQUES
 
 MISSING = "—"
 
@@ -96,40 +91,14 @@ def seeds(n: float) -> str:
     return MISSING if _unknown(n) else "1 seed" if n == 1 else f"{count(n)} seeds"
 
 
-def technique(key: str) -> str:
-    """A technique's name."""
-    return TECHNIQUES[key].label if key in TECHNIQUES else str(key)
-
-
-def network(key: str) -> str:
-    """A network's name."""
-    return NETWORKS[key].label if key in NETWORKS else str(key)
-
-
-def dataset(key: str) -> str:
-    """A data set's name."""
-    return DATASETS[key].label if key in DATASETS else str(key)
-
-
-def treatment(key: str) -> str:
-    """A treatment's name."""
-    return TREATMENTS[key].label if key in TREATMENTS else str(key)
-
-
-def model(row: Mapping[Hashable, object] | pd.Series) -> str:
-    """Technique, treatment and mitigation of a row, as in "Global magnitude with rewind"."""
-    extra = "" if row["mitigation"] in ("none", "") else f" and mitigation {row['mitigation']}"
-    return f"{technique(str(row['technique']))} with {treatment(str(row['treatment'])).lower()}{extra}"
-
-
-def measure(key: str) -> str:
-    """An unfairness measure's name."""
-    return UNFAIRNESS[key].label if key in UNFAIRNESS else str(key)
-
-
 def plain(text: object) -> str:
     """Text from a user's file, so that markdown shows it as it is."""
-    return _ADDRESS.sub(lambda found: found[0] + JOINER, _MARKDOWN.sub(r"\\\1", str(text).replace("\n", " ")))
+    return _ADDRESS.sub(lambda match: match[0] + JOINER, _MARKDOWN.sub(r"\\\1", str(text).replace("\n", " ")))
+
+
+def unmarked(text: str) -> str:
+    """A sentence of ours without its markdown: bold marks go, and names stand as they are."""
+    return re.sub(r"\\(.)|\*\*", lambda match: match[1] or "", text.replace(JOINER, ""))
 
 
 def chart_text(text: object) -> str:
@@ -145,7 +114,7 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
             text = safe[name].astype("object")
             risky = text.map(lambda value: isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"))
             safe[name] = text.where(~risky.astype(bool), "'" + text.astype(str))
-    return safe.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()
+    return str(safe.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC)).encode()
 
 
 def _unknown(value: float | None) -> bool:

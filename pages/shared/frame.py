@@ -11,9 +11,10 @@ import streamlit as st
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
 from pages.shared import formats
-from pages.shared.cache import catalog as load
+from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.collector import keep_memory_free
+from pages.shared.names import dataset_name, network_name, technique_name, treatment_name
 
 
 @dataclass(frozen=True)
@@ -76,16 +77,16 @@ class Frame:
         return {
             "study": [self.name],
             "dataset": [_data_label(self.experiment)],
-            "network": [formats.network(self.experiment.network)],
+            "network": [network_name(self.experiment.network)],
             "protocol": [self.experiment.protocol],
-            "techniques": [formats.technique(key) for key in self.techniques],
-            "treatments": [formats.plain(formats.treatment(key)) for key in self.treatments],
+            "techniques": [technique_name(key) for key in self.techniques],
+            "treatments": [formats.plain(treatment_name(key)) for key in self.treatments],
         }
 
     @property
     def class_names(self) -> dict[int, str]:
         """Names of the classes by their numbers; empty where the study does not have them."""
-        return load.class_names(self.source, self.experiment)
+        return catalog.class_names(self.source, self.experiment)
 
 
 Fits = Callable[[Source, Experiment], bool]
@@ -99,7 +100,7 @@ def stop_with(title: str, way_on: str) -> NoReturn:
 
 def stop_with_experiments(frame: Frame, file: str, title: str, way_on: str, fits: Fits) -> NoReturn:
     """The same where other experiments of the study have what the page shows, with links to them."""
-    others = [e for e in load.experiments(frame.source) if e != frame.experiment and fits(frame.source, e)]
+    others = [e for e in catalog.experiments(frame.source) if e != frame.experiment and fits(frame.source, e)]
     st.info(f"**{title}** {'These have some:' if others else way_on}", icon=":material/info:")
     for other in others:
         named = replace(frame, experiment=other).settings
@@ -116,26 +117,26 @@ def open_page(file: str, fits: Fits | None = None) -> Frame:
     """
     name = _open(file, with_study=True)
     if name is None:
-        stop_with("No study found.", f"Studies are folders with finished runs under `{load.studies_root().name}/`.")
-    source = load.source(name)
+        stop_with("No study found.", f"Studies are folders with finished runs under `{catalog.studies_root().name}/`.")
+    source = catalog.source(name)
     try:
-        found = load.experiments(source)
+        experiments = catalog.experiments(source)
     except PruneScopeError as error:
         stop_with("This study cannot be read.", formats.plain(error))
-    if not found:
-        broken = list(load.load_catalog(source).broken.values())
+    if not experiments:
+        broken = list(catalog.load_catalog(source).broken.values())
         if broken:
             stop_with(f"None of the {len(broken)} runs of this study can be read.", formats.plain(broken[0]))
         stop_with("This study has no finished run yet.", "It will show here as soon as its first run is finished.")
     if fits is not None:
-        found = sorted(found, key=lambda experiment: not fits(source, experiment))
+        experiments = sorted(experiments, key=lambda experiment: not fits(source, experiment))
     with st.sidebar:
-        experiment = _experiment(found)
+        experiment = _experiment(experiments)
         techniques, treatments = _filters(source, experiment)
     frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark")
     if not techniques or not treatments:
         stop_with("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
-    if frame.keep(load.variants(source, experiment)).empty:
+    if frame.keep(catalog.variants(source, experiment)).empty:
         stop_with("No run has these techniques with these treatments.", "Choose others on the left.")
     return frame
 
@@ -185,37 +186,36 @@ def _menu() -> None:
 
 
 def _study() -> str | None:
-    names = load.study_names()
+    names = catalog.study_names()
     if not names:
         return None
     return str(st.selectbox("Study", names, key="study", bind="query-params", help="A folder of finished runs."))
 
 
-def _experiment(found: list[Experiment]) -> Experiment:
+def _experiment(experiments: list[Experiment]) -> Experiment:
     """The experiment that the three pickers name; each offers only what the ones above leave."""
 
     def pick(label: str, key: str, options: list[str], text: str) -> str:
         return str(st.selectbox(label, list(dict.fromkeys(options)), key=key, bind="query-params", help=text))
 
-    data = pick("Data set", "dataset", [_data_label(e) for e in found], "Data set and how it is split.")
-    found = [e for e in found if _data_label(e) == data]
-    networks = [formats.network(e.network) for e in found]
+    data = pick("Data set", "dataset", [_data_label(e) for e in experiments], "Data set and how it is split.")
+    left = [e for e in experiments if _data_label(e) == data]
+    networks = [network_name(e.network) for e in left]
     chosen = pick("Network", "network", networks, "The network that was pruned.")
-    found = [e for e in found if formats.network(e.network) == chosen]
-    protocol = pick("Protocol", "protocol", [e.protocol for e in found], "How long it trained and how it was pruned.")
-    return next(e for e in found if e.protocol == protocol)
+    left = [e for e in left if network_name(e.network) == chosen]
+    protocol = pick("Protocol", "protocol", [e.protocol for e in left], "How long it trained and how it was pruned.")
+    return next(e for e in left if e.protocol == protocol)
 
 
 def _data_label(experiment: Experiment) -> str:
-    name = formats.dataset(experiment.dataset)
-    return name if experiment.split in ("", "official") else f"{name} ({experiment.split})"
+    return dataset_name(experiment.dataset, experiment.split)
 
 
 def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    rows = load.levels(source, experiment)
-    there = set(map(str, rows["technique"].cat.categories))
-    keys = [key for key in TECHNIQUES if key in there] + sorted(there - set(TECHNIQUES))
-    label = {formats.technique(key): key for key in keys}
+    rows = catalog.levels(source, experiment)
+    recorded = set(map(str, rows["technique"].cat.categories))
+    keys = [key for key in TECHNIQUES if key in recorded] + sorted(recorded - set(TECHNIQUES))
+    label = {technique_name(key): key for key in keys}
     techniques = st.multiselect(
         "Techniques",
         list(label),
@@ -224,7 +224,7 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
         bind="query-params",
         help="How weights are cut.",
     )
-    ways = {formats.treatment(key): key for key in sorted(map(str, rows["treatment"].cat.categories), reverse=True)}
+    ways = {treatment_name(key): key for key in sorted(map(str, rows["treatment"].cat.categories), reverse=True)}
     treatments = st.pills(
         "Treatments",
         list(ways),

@@ -1,25 +1,35 @@
-"""Which networks are compared: the controls that Harmed examples and Subgroups share, and what they choose."""
+"""Controls that pages share, all in the address: which networks are compared, and the axis of sparsity."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.columns import is_mitigated
+from engine.analysis.curves.working_levels import last_within, last_working
+from engine.analysis.example_columns import group_columns, member_columns
 from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.store.study import examples_name
-from pages.shared import formats, members
-from pages.shared.cache import catalog as load
-from pages.shared.cache import predictions as load_predictions
+from pages.shared import formats
+from pages.shared.cache import catalog, predictions
 from pages.shared.frame import Frame, stop_with
+from pages.shared.names import technique_name, treatment_name
 from pages.shared.training_note import training_of
+
+SCALES = {"linear": "sparsity", "kept": "weights kept"}
+"""The axis of sparsity: as a share, or as weights kept on a logarithmic scale."""
+
+WITHIN = 0.01
+"""Accuracy that the usual level may lose since dense."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExampleSet:
-    """What is known of the examples: their table's name, the table, the classes."""
+    """What is known of the examples: their table's name, the table, the classes, and the settings of a run on them."""
 
     spec: RunSpec
     name: str
@@ -30,6 +40,16 @@ class ExampleSet:
     def class_names(self) -> dict[int, str]:
         """Names of the classes by their numbers."""
         return dict(zip(self.classes["class"].astype(int), self.classes["name"].astype(str), strict=True))
+
+    @cached_property
+    def group_columns(self) -> list[str]:
+        """Columns that part the examples into a few groups."""
+        return group_columns(self.examples)
+
+    @cached_property
+    def member_columns(self) -> list[str]:
+        """Columns with many members, such as writers; the one with most first."""
+        return member_columns(self.examples)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +73,52 @@ class Populations:
     """What of their change since dense is training; may be empty."""
 
 
+@dataclass(frozen=True)
+class VariantLook:
+    """How the pickers of a variant look on a page: width in pixels and help, by column; those left out have neither."""
+
+    width: int = 220
+    narrow: int = 220
+    """Width of treatment and mitigation."""
+    help: Mapping[str, str] = field(default_factory=dict)
+
+
+def choose_axis(usual: str) -> str:
+    """Ask for one of SCALES."""
+    return st.segmented_control(
+        "Axis",
+        list(SCALES),
+        default=usual,
+        required=True,
+        format_func=lambda scale: SCALES[scale],
+        key="axis",
+        bind="query-params",
+        help="Most happens beyond 90 % sparsity; the log scale of the weights kept gives it room.",
+    )
+
+
+def read_examples(frame: Frame) -> ExampleSet:
+    """The examples of the experiment; an error where they cannot be read."""
+    spec = catalog.spec(frame.source, frame.experiment)
+    name = examples_name(spec)
+    return ExampleSet(spec, name, catalog.examples(frame.source, name), catalog.class_facts(frame.source, name))
+
+
 def load_examples(frame: Frame) -> ExampleSet:
     """The examples of the experiment; stops with a sentence where they cannot be read."""
     try:
-        spec = load.spec(frame.source, frame.experiment)
-        name = examples_name(spec)
-        return ExampleSet(spec, name, load.examples(frame.source, name), load.class_facts(frame.source, name))
+        return read_examples(frame)
     except PruneScopeError as error:
         stop_with("The examples of these runs cannot be read.", formats.plain(error))
 
 
 def choose_populations(frame: Frame) -> Populations:
-    """Technique, treatment and sparsity, and what those networks said; stops where there is nothing to compare."""
-    rows = frame.keep(load.levels(frame.source, frame.experiment))
-    rows, words = _choose_kind(rows, frame.techniques)
-    labels = members.level_labels(rows)
+    """Technique, treatment and sparsity, and what those networks predict; stops where there is nothing to compare."""
+    rows = frame.keep(catalog.levels(frame.source, frame.experiment))
+    if rows.empty:
+        stop_with("No run is switched on.", "Choose other techniques or treatments on the left.")
+    rows, words = choose_variant(rows, frame.techniques, VariantLook())
+    labels = level_labels(rows)
     with_dense = set(rows.loc[rows["level"] == 0, "run"])
     rows = rows[rows["run"].isin(with_dense).to_numpy()]
     if not labels or rows.empty:
@@ -75,25 +126,15 @@ def choose_populations(frame: Frame) -> Populations:
             "These runs have no dense level and a pruned one.",
             "This page compares the two; choose another technique above or on the left.",
         )
-    level = int(
-        st.select_slider(
-            "Sparsity",
-            list(labels),
-            _usual_level(rows, labels),
-            format_func=labels.__getitem__,
-            key="level",
-            bind="query-params",
-            help="Share of the weights that is cut. It starts at the sparsest level within one point of the dense "
-            "accuracy.",
-            width=320,
-        )
+    level = choose_level(
+        labels, last_within(rows, WITHIN) or min(labels), "the sparsest level within one point of the dense accuracy"
     )
     here = rows[(rows["level"] == level).to_numpy()].sort_values("seed")
     if here.empty:
         stop_with("No run with a dense level has this one.", "Choose another sparsity.")
     runs = tuple(here["run"].astype(str))
     try:
-        levels, said = load_predictions.population(frame.source, runs)
+        levels, predicted = predictions.population(frame.source, runs)
     except PruneScopeError as error:
         stop_with("The predictions of these runs cannot be read.", formats.plain(error))
     at = np.flatnonzero(levels == level)[0]
@@ -103,48 +144,58 @@ def choose_populations(frame: Frame) -> Populations:
         level=level,
         sparsity=float(here["sparsity"].mean()),
         by_level=rows[rows["run"].isin(runs).to_numpy()].groupby("level")["sparsity"].mean(),
-        dense=said[:, 0],
-        compressed=said[:, at],
+        dense=predicted[:, 0],
+        compressed=predicted[:, at],
         n_missing=len(with_dense) - len(runs),
-        working=_working(rows, level),
+        working=working_sparsity(rows, level),
         training=training_of(frame.source, frame.experiment, rows, level),
     )
 
 
-def _usual_level(rows: pd.DataFrame, labels: dict[int, str], within: float = 0.01) -> int:
-    means = rows.groupby("level")["accuracy"].mean()
-    kept = means[(means.index > 0) & (means >= means.get(0, np.nan) - within)]
-    return int(kept.index.max()) if len(kept) else min(labels)
+def choose_variant(rows: pd.DataFrame, techniques: Iterable[str], look: VariantLook) -> tuple[pd.DataFrame, list[str]]:
+    """The rows of one technique, treatment and mitigation, and their names in a sentence; markdown."""
 
+    def pick(column: str, keys: list[str], named: Callable[[str], str]) -> tuple[pd.DataFrame, str]:
+        labels = distinct(keys, named)
+        chosen = choose(
+            column.capitalize(),
+            list(labels),
+            column,
+            look.help.get(column),
+            look.width if column == "technique" else look.narrow,
+        )
+        return rows[(rows[column] == labels[chosen]).to_numpy()], chosen
 
-def _working(rows: pd.DataFrame, level: int) -> str:
-    last = members.last_working(rows)
-    if last is None or level <= last:
-        return ""
-    return formats.sparsity(float(rows.loc[rows["level"] == last, "sparsity"].mean()))
-
-
-def _choose_kind(rows: pd.DataFrame, techniques: Iterable[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The rows of one technique, treatment and mitigation, and their names in a sentence."""
-    if rows.empty:
-        stop_with("No run is switched on.", "Choose other techniques or treatments on the left.")
-    there = set(map(str, rows["technique"]))
-    rows, technique = _pick(rows, "technique", [t for t in techniques if t in there], formats.technique)
-    rows, treatment = _pick(
-        rows, "treatment", sorted(set(map(str, rows["treatment"])), reverse=True), formats.treatment
-    )
+    recorded = set(map(str, rows["technique"]))
+    rows, technique = pick("technique", [key for key in techniques if key in recorded], technique_name)
+    rows, treatment = pick("treatment", sorted(set(map(str, rows["treatment"])), reverse=True), treatment_name)
     words = [formats.plain(technique), formats.plain(treatment).lower()]
-    mitigations = sorted(set(map(str, rows["mitigation"])), key=lambda name: (name != "none", name))
+    mitigations = sorted(set(map(str, rows["mitigation"])), key=lambda name: (is_mitigated(name), name))
     if len(mitigations) > 1:
-        rows, mitigation = _pick(rows, "mitigation", mitigations, str)
+        rows, mitigation = pick("mitigation", mitigations, str)
         words.append(f"mitigation {formats.plain(mitigation)}")
     return rows, words
 
 
-def _pick(rows: pd.DataFrame, column: str, keys: list[str], named: Callable[[str], str]) -> tuple[pd.DataFrame, str]:
-    labels = distinct(keys, named)
-    chosen = str(st.selectbox(column.capitalize(), list(labels), key=column, bind="query-params", width=220))
-    return rows[(rows[column] == labels[chosen]).to_numpy()], chosen
+def choose_level(labels: Mapping[int, str], usual: int, start: str) -> int:
+    """One of the levels, by its sparsity; `start` says in words where the slider starts."""
+    return int(
+        st.select_slider(
+            "Sparsity",
+            list(labels),
+            usual,
+            format_func=labels.__getitem__,
+            key="level",
+            bind="query-params",
+            help=f"Share of the weights that is cut. It starts at {start}.",
+            width=320,
+        )
+    )
+
+
+def choose(label: str, options: Iterable[str], key: str, text: str | None = None, width: int = 190) -> str:
+    """One of the options; `text` is the help."""
+    return str(st.selectbox(label, list(options), key=key, bind="query-params", help=text, width=width))
 
 
 def distinct(keys: Iterable[str], named: Callable[[str], str]) -> dict[str, str]:
@@ -152,3 +203,19 @@ def distinct(keys: Iterable[str], named: Callable[[str], str]) -> dict[str, str]
     keys = list(keys)
     names = [named(key) for key in keys]
     return {f"{n} ({k})" if names.count(n) > 1 else n: k for n, k in zip(names, keys, strict=True)}
+
+
+def level_labels(levels: pd.DataFrame) -> dict[int, str]:
+    """The pruned levels by their mean sparsity, in order; the level's number where two look alike."""
+    means = levels[levels["level"] > 0].groupby("level")["sparsity"].mean()
+    labels = means.map(formats.sparsity)
+    alike = labels.duplicated(keep=False)
+    return {int(i): f"{labels[i]} (level {i})" if alike[i] else str(labels[i]) for i in labels.index}
+
+
+def working_sparsity(levels: pd.DataFrame, level: int) -> str:
+    """The sparsity up to which these networks work at all, where the level lies beyond it; else empty."""
+    last = last_working(levels)
+    if last is None or level <= last:
+        return ""
+    return formats.sparsity(float(levels.loc[(levels["level"] == last).to_numpy(), "sparsity"].mean()))

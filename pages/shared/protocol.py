@@ -9,6 +9,7 @@ from engine.run_spec import IDENTITY, IMPORTED, SETTINGS, RunSpec, names_in
 from engine.setting import Setting
 from engine.specs.preset import load_preset
 from pages.shared import formats
+from pages.shared.names import dataset_name
 
 PAPERS = {
     "iterative": ("Paganini 2020", ("paper-qmnist", "paper")),
@@ -162,7 +163,7 @@ def difference_sentence(spec: RunSpec, fewest: int, most: int = 0) -> str:
     if fewest < paper.n_seeds:
         seeds = f"{fewest} to {formats.seeds(most)}" if most > fewest else formats.seeds(fewest)
         parts.append(f"{seeds} so far (there {paper.n_seeds})")
-    data = "" if paper.same_data else f", which did not use {formats.dataset(spec.dataset)}"
+    data = "" if paper.same_data else f", which did not use {dataset_name(spec.dataset)}"
     words = f"As in {paper.paper}{data}." if not parts else f"Against {paper.paper}{data}: {', '.join(parts)}."
     return formats.plain(words)
 

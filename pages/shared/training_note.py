@@ -12,9 +12,10 @@ from engine.analysis.unfairness import UNFAIRNESS
 from engine.pruning.schedules import n_epochs_after
 from engine.run_spec import RunSpec
 from pages.shared import formats
-from pages.shared.cache import catalog as load
+from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
-from pages.shared.cache.controls import Variant, beside_control
+from pages.shared.cache.controls import beside_control
+from pages.shared.names import Variant, measure_name
 
 LITTLE = 0.005
 """A gain of accuracy below this needs no explanation."""
@@ -28,14 +29,14 @@ def training_sentence(
 ) -> str:
     """What of a network's change since dense is training: by its control where there is one, else a caution where it
     gains; may be empty."""
-    spec = load.spec(source, experiment)
+    spec = catalog.spec(source, experiment)
     epochs = epochs_in_all(spec, variant[0], variant[1], level)
-    found = beside_control(source, experiment, variant, level, measure)
-    return control_sentence(found, epochs, measure) if found else gain_sentence(gain, spec.epochs, epochs)
+    against = beside_control(source, experiment, variant, level, measure)
+    return control_sentence(against, epochs, measure) if against else gain_sentence(gain, spec.epochs, epochs)
 
 
 def training_of(source: Source, experiment: Experiment, rows: pd.DataFrame, level: int) -> str:
-    """The same of one model, whose rows of `load.levels` these are."""
+    """The same of one model, whose rows of `catalog.levels` these are."""
     means = rows.groupby("level")["accuracy"].mean()
     technique, treatment, mitigation = (str(rows[name].iloc[0]) for name in VARIANT)
     gain = float(means.get(level, np.nan) - means.get(0, np.nan))
@@ -52,17 +53,18 @@ def epochs_in_all(spec: RunSpec, technique: str, treatment: str, level: int) -> 
     return spec.epochs + after * (level if spec.schedule == "iterative" else 1)
 
 
-def control_sentence(found: Mapping[str, Against], epochs: int, measure: str) -> str:
+def control_sentence(against: Mapping[str, Against], epochs: int, measure: str) -> str:
     """What a network is like that trained as long without pruning, and what pruning changes against it."""
-    accuracy, unfair = found["accuracy"], found.get(measure)
-    there, changes = [f"accuracy {formats.percent(accuracy.control)}"], [f"accuracy by {_change(accuracy, 'accuracy')}"]
+    accuracy, unfair = against["accuracy"], against.get(measure)
+    unpruned = [f"accuracy {formats.percent(accuracy.control)}"]
+    changes = [f"accuracy by {_change(accuracy, 'accuracy')}"]
     if unfair is not None:
         symbol = UNFAIRNESS[measure].symbol
-        kind = "" if symbol else f" ({formats.measure(measure).lower()})"
-        there.append(f"{symbol or 'unfairness'} {formats.unfairness(unfair.control, measure)}{kind}")
+        kind = "" if symbol else f" ({measure_name(measure).lower()})"
+        unpruned.append(f"{symbol or 'unfairness'} {formats.unfairness(unfair.control, measure)}{kind}")
         changes.append(f"{symbol or 'unfairness'} by {_change(unfair, measure)}")
     return (
-        f"Trained as long without pruning ({epochs} epochs, {formats.seeds(accuracy.n_seeds)}): {', '.join(there)}. "
+        f"Trained as long without pruning ({epochs} epochs, {formats.seeds(accuracy.n_seeds)}): {', '.join(unpruned)}. "
         f"Against that, pruning changes {' and '.join(changes)}."
     )
 
@@ -82,11 +84,11 @@ def gain_sentence(gain: float, dense_epochs: int, epochs: int) -> str:
     return ""
 
 
-def _change(found: Against, measure: str) -> str:
+def _change(against: Against, measure: str) -> str:
     """A change with half of its interval, in the measure's unit."""
     if not formats.in_points(measure):
-        sign, half = "+" if found.change > 0 else "", (found.high - found.low) / 2
+        sign, half = "+" if against.change > 0 else "", (against.high - against.low) / 2
         doubt = "" if half != half else f" ± {formats.number(half, 2)}"
-        return f"{sign}{formats.number(found.change, 2)}{doubt}"
-    doubt = formats.plus_minus(found.low, found.high)
-    return f"{formats.points(found.change)} {doubt}".strip()
+        return f"{sign}{formats.number(against.change, 2)}{doubt}"
+    doubt = formats.plus_minus(against.low, against.high)
+    return f"{formats.points(against.change)} {doubt}".strip()

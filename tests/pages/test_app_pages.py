@@ -30,6 +30,7 @@ from pages.shared.cache import catalog as load
 from pages.shared.cache import points as load_points
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.frame import MENU, Entry
+from pages.shared.names import variant_name
 from pages.views.method import words as method
 from pages.views.overview import words as flags
 from tests.pages.conftest import NASTY, TOP, OpenPage, words
@@ -152,7 +153,7 @@ def test_red_flags_have_a_row_for_each_network_that_keeps_its_accuracy(open_page
     app = open_page("app.py", "planted")
     kept = rows.dropna(subset="level").sort_values("class_change")
     table = app.table[0].value
-    assert list(table["Technique"]) == [formats.plain(formats.model(flag)) for _, flag in kept.iterrows()]
+    assert list(table["Technique"]) == [formats.plain(variant_name(flag)) for _, flag in kept.iterrows()]
     assert list(table["Sparsest within 1 pt"]) == [formats.sparsity(value) for value in kept["sparsity"]]
     assert [metric.value for metric in app.metric] == ["12", "84", "3", "1"]
 

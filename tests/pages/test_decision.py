@@ -23,7 +23,7 @@ from pages.shared.cache import points as load_points
 from pages.shared.frame import Frame
 from pages.views.frontier import tables as records
 from pages.views.frontier.decision_record import LIMITS, Decision, decision_html, decision_json
-from pages.views.frontier.words import choice_sentence, unmarked
+from pages.views.frontier.words import choice_sentence
 from tests.support.studies import make_study
 
 NASTY = "</script><img src=x onerror=alert(1)>*b* \\ \"quoted\" & 'so'"
@@ -221,7 +221,7 @@ def test_sentence_without_markdown_has_the_names_as_they_are() -> None:
     assert points["level"].iloc[choice.chosen] > 0
     assert f"{NASTY}1" in decision.sentence or f"{NASTY}2" in decision.sentence
     assert "**" not in decision.sentence
-    assert unmarked(f"**Ship {formats.plain(NASTY)}**: 1 \\* 2") == f"Ship {NASTY}: 1 * 2"
+    assert formats.unmarked(f"**Ship {formats.plain(NASTY)}**: 1 \\* 2") == f"Ship {NASTY}: 1 * 2"
 
 
 def test_sentence_is_the_pages() -> None:

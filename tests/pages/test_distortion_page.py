@@ -17,9 +17,9 @@ from engine.store import catalog
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache.catalog import Experiment
-from pages.shared.variants import Series
 from pages.views.distortion import charts, tables
 from pages.views.distortion import words as distortion
+from pages.views.distortion.series import Series
 from tests.pages.conftest import NASTY, OpenPage, words
 from tests.support.studies import make_study
 

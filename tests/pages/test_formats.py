@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.shared import formats
+from pages.shared.names import technique_name
 
 
 @pytest.mark.parametrize(
@@ -38,8 +39,8 @@ from pages.shared import formats
         (formats.plus_minus(math.nan, 0.94), ""),
         (formats.unfairness(0.134, "max_min"), "13.4 pt"),
         (formats.unfairness(1.234, "intensification"), "1.23"),
-        (formats.technique("l1_structured"), "Channels by L1"),
-        (formats.technique("their own"), "their own"),
+        (technique_name("l1_structured"), "Channels by L1"),
+        (technique_name("their own"), "their own"),
     ],
 )
 def test_a_number_reads_as_expected(made: str, expected: str) -> None:

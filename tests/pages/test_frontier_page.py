@@ -18,6 +18,7 @@ from engine.analysis.frontier.weight_ranges import change_over_weights
 from engine.analysis.unfairness import unfairness_table
 from engine.store.study import Study
 from pages.shared import formats
+from pages.shared.names import point_hovers, technique_name
 from pages.views.frontier import charts
 from tests.support.studies import make_study
 
@@ -256,7 +257,7 @@ def test_classes_are_set_against_the_control_where_there_is_one() -> None:
 def test_charts_escape_names(facts: tuple[pd.DataFrame, Choice]) -> None:
     points, choice = facts
     worst = pd.DataFrame({"point": points["point"], "name": NASTY, "accuracy": 0.5})
-    texts = charts.hover(points, "max_min", worst)
+    texts = point_hovers(points, "max_min", worst)
     wins = change_over_weights(points, choice, charts.WEIGHTS)
     classes = pd.DataFrame({"name": [NASTY, "b"], "dense": [0.9, 0.8], "accuracy": [0.8, np.nan], "n": [10, 0]})
     figures = [
@@ -273,9 +274,9 @@ def test_charts_escape_names(facts: tuple[pd.DataFrame, Choice]) -> None:
 def test_hover_says_what_a_person_would_ask(studies: Path) -> None:
     points, _ = tables(studies, "planted")
     worst = pd.DataFrame({"point": points["point"], "name": "nine", "accuracy": 0.25})
-    text = charts.hover(points, "max_min", worst)[-1]
+    text = point_hovers(points, "max_min", worst)[-1]
     row = points.iloc[-1]
-    for part in (formats.technique(str(row["technique"])), formats.sparsity(row["sparsity"]), "nine: 25.0 %"):
+    for part in (technique_name(str(row["technique"])), formats.sparsity(row["sparsity"]), "nine: 25.0 %"):
         assert part in text
     assert f"level {row['level']}" in text and "3 seeds" in text and formats.percent(row["accuracy"]) in text
 

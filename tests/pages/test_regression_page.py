@@ -24,6 +24,7 @@ from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache import models as load_models
 from pages.shared.cache.catalog import Experiment
+from pages.shared.names import network_name, technique_name
 from pages.views.regression import charts, coefficients
 from pages.views.regression import words as effects
 from pages.views.regression.command import RegressionQuery, command
@@ -138,7 +139,7 @@ def test_what_the_paper_found_follows_from_its_coefficients() -> None:
     rows = measured_effects(Setting(exact.fit, exact.layout, table), {"hac": exact.fit.results("hac")}).set_index("key")
     assert rows.loc["accuracy0", "estimate"] > 0 > rows.loc["sparsity", "estimate"]
     assert (rows.loc["treatment", "begin"], rows.loc["treatment", "end"]) == ("rewind", "finetune")
-    for key, name in (("technique", formats.technique), ("network", formats.network)):
+    for key, name in (("technique", technique_name), ("network", network_name)):
         most, least = (name(rows.loc[key, end]) for end in ("end", "begin"))
         assert effects.PAPER_FOUND[key].lower() == f"{most} keeps most, {least} least".lower()
 

@@ -50,7 +50,7 @@ def test_points_that_are_filtered_out_have_no_row(quantized: Path) -> None:
 
 
 def test_a_technique_that_cuts_nothing_says_so() -> None:
-    from pages.views.frontier.words import point_name
+    from pages.shared.names import point_name
 
     point = pd.Series(
         {"technique": "int8_static", "treatment": "finetune", "mitigation": "none", "level": 1, "sparsity": 0}

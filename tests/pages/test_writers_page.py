@@ -16,10 +16,11 @@ from engine.analysis.members.permutation import NO_CHANGE, Permuted, permuted
 from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
 from engine.datasets.dataset import ImageSet
 from engine.store.study import Study
-from pages.shared import members
 from pages.shared.cache import catalog as load
+from pages.shared.pickers import level_labels
 from pages.views.writers import charts
 from pages.views.writers import tiles as digits
+from pages.views.writers import words as writers
 from pages.views.writers.chance import chance_sentence, losing_by_chance, worst_by_chance
 from tests.support.studies import make_study
 
@@ -194,32 +195,18 @@ def test_page_opens_the_shipped_study(page: Any, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_chance_sentence(made: Permuted, expected: str) -> None:
-    assert expected in chance_sentence(made, MemberFacts(40, 0.05, 9), members.words("writer", "qmnist"))
-
-
-def test_groupings_are_columns_with_many_members() -> None:
-    n = 300
-    table = pd.DataFrame({"example": range(n), "label": np.arange(n) % 20, "writer": np.arange(n) % 50})
-    table = table.assign(few=np.arange(n) % 3, visit=np.arange(n) % 12, each=np.arange(n), tilt=np.linspace(0, 1, n))
-    assert members.groupings(table) == ["writer", "visit"]
-    assert members.attributes(table.assign(abs_tilt=table["tilt"], flat=1.0)) == ["abs_tilt", "tilt"]
+    assert expected in chance_sentence(made, MemberFacts(40, 0.05, 9), writers.member_words("writer", "qmnist"))
 
 
 def test_levels_that_look_alike_get_their_number() -> None:
     levels = pd.DataFrame({"level": [0, 1, 2, 2, 3], "sparsity": [0, 0.2, 0.5, 0.5, 0.5], "accuracy": 0.9})
-    assert members.level_labels(levels) == {1: "20.0 %", 2: "50.0 % (level 2)", 3: "50.0 % (level 3)"}
-
-
-def test_last_working_level_keeps_three_quarters() -> None:
-    levels = pd.DataFrame({"level": [0, 1, 2, 3], "sparsity": 0.5, "accuracy": [0.96, 0.9, 0.73, 0.71]})
-    assert members.last_working(levels) == 2
-    assert members.last_working(levels[levels["level"] > 0]) is None
+    assert level_labels(levels) == {1: "20.0 %", 2: "50.0 % (level 2)", 3: "50.0 % (level 3)"}
 
 
 def test_cautions_name_what_weakens_the_answer() -> None:
-    mean, alone = members.NetworkLabel("x", 0.5, 3, None), members.NetworkLabel("x", 0.5, 1, 2)
-    assert members.cautions(mean, 0, "", "") == []
-    said = " ".join(members.cautions(alone, 2, "48.8 %", "It trained longer."))
+    mean, alone = writers.NetworkLabel("x", 0.5, 3, None), writers.NetworkLabel("x", 0.5, 1, 2)
+    assert writers.cautions(mean, 0, "", "") == []
+    said = " ".join(writers.cautions(alone, 2, "48.8 %", "It trained longer."))
     for words in ("no longer works", "48.8 % or below", "It trained longer.", "One seed only", "2 more seeds"):
         assert words in said
 
@@ -236,7 +223,7 @@ def test_cautions_name_what_weakens_the_answer() -> None:
 def test_verdict_follows_the_interval(low: float, before: float, after: float, verdict: str) -> None:
     change = SlopeChange("full", 40, 1, 0, before, 0, 1, 0, after, 0, after - before, 0.1, -0.5, low, 0.01, "")
     change = change if low < 0 else SlopeChange(*[*vars(change).values()][:12], -0.1, low, 0.5, "")
-    assert verdict in members.slope_sentence([change], "abs_tilt", 0.1, "")
+    assert verdict in writers.slope_sentence([change], "abs_tilt", 0.1, "")
 
 
 @pytest.mark.parametrize(
@@ -248,29 +235,23 @@ def test_line_over_all_that_misleads_is_told(inside: float, low: float, told: bo
         return SlopeChange(group, 40, **numbers)
 
     rows = [*(change(group, inside, low) for group in ("hsf0", "hsf4", WITHIN)), change(FULL, -0.3, -0.4)]
-    said = members.slope_sentence(rows, "abs_tilt", 0.1, "series")
+    said = writers.slope_sentence(rows, "abs_tilt", 0.1, "series")
     assert said.count("hsf") == 2 and f"a change of {10 * inside:+.2f} pt (95 %" in said and "taken out" in said
     assert ("One line over all would mislead, -3.00 pt (95 %: -4.00 to -2.00)" in said) == told
-    assert list(members.table_one(pd.DataFrame(map(vars, rows)))) == ["", "hsf0", "hsf4", "all, within", "all"]
+    assert list(writers.table_one(pd.DataFrame(map(vars, rows)))) == ["", "hsf0", "hsf4", "all, within", "all"]
 
 
 def test_unknown_slope_is_told_with_its_reason() -> None:
     table = pd.DataFrame({"abs_tilt": [0.1, 0.2], "before": [1.0, 0.9], "after": [0.9, 0.8]})
     changes = slope_change(table, "abs_tilt")
     rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
-    assert "cannot be told: fewer than three points" in members.slope_sentence(rows, "abs_tilt", 0.1, "")
-    shown = members.table_one(changes)["all"].tolist()
+    assert "cannot be told: fewer than three points" in writers.slope_sentence(rows, "abs_tilt", 0.1, "")
+    shown = writers.table_one(changes)["all"].tolist()
     assert shown[0] == "2" and shown[1] == "—" and shown[-2] == "fewer than three points" and shown[-1] == "—"
 
 
-def test_steps_are_round() -> None:
-    assert members.round_step(pd.Series([0.1, 0.2, 0.31])) == pytest.approx(0.1)
-    assert members.round_step(pd.Series([0.0, 8.0])) == 5.0
-    assert members.round_step(pd.Series([2.0, 2.0])) == 1.0
-
-
 def test_paper_table_has_what_the_paper_printed() -> None:
-    table = members.paper_table()
+    table = writers.paper_table()
     assert table["hsf4"].tolist() == ["0.974", "-0.084", "0.771", "-0.295"]
     assert table["all"].tolist() == ["0.973", "0.006", "0.784", "-0.138"]
 
@@ -347,11 +328,6 @@ def test_colours_of_series_differ_and_stand_out_on_dark(studies: Path) -> None:
 
 
 # -- pictures ---------------------------------------------------------------------------------------------------------
-
-
-def test_usual_prediction_prefers_the_right_class_at_a_tie() -> None:
-    said = digits.said(np.array([[1, 5, 2], [1, 7, 3], [4, 5, 9], [4, 5, 0]]), np.array([4, 7, 9]))
-    assert said.prediction.tolist() == [4, 5, 9] and said.right.tolist() == [0.5, 0.25, 0.25]
 
 
 def test_digits_are_told_apart_by_what_became_of_them() -> None:

@@ -1,4 +1,4 @@
-"""What pages read, kept between reruns: here and in `load_*` are the only caches.
+"""What pages read of a study, kept between reruns; the other caches beside this one build on it.
 
 What comes out is shared by all sessions: never change it.
 """
@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.columns import MODEL
+from engine.analysis.columns import MODEL, is_mitigated
 from engine.analysis.curves.class_curves import class_curves, total_curves, unfairness_curves
 from engine.analysis.curves.controls import Controls
 from engine.analysis.curves.red_flags import kept_levels, kept_runs, red_flags
+from engine.analysis.example_columns import group_columns
 from engine.analysis.frontier.points import operating_points
 from engine.analysis.group_counts import group_counts
 from engine.analysis.unfairness import unfairness_table
@@ -33,9 +34,6 @@ TOP = Path(__file__).resolve().parents[3]
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 EXPERIMENT = ("dataset", "split", "network", "schedule", "protocol")
 """What must be equal for models to be compared on one page."""
-
-FEW_GROUPS = 20
-"""A grouping with more members than this has a page of its own, Writers."""
 
 
 @dataclass(frozen=True)
@@ -186,24 +184,22 @@ def flags(source: Source, experiment: Experiment) -> RedFlags:
     """Who loses most at the sparsest level of each model that keeps its accuracy; groups where examples name them."""
     models, counts = levels(source, experiment), classes(source, experiment)
     controls = Controls(
-        control_levels(source, experiment),
-        control_classes(source, experiment),
-        untrained=untrained_techniques(),
+        control_levels(source, experiment), control_classes(source, experiment), untrained=untrained_techniques()
     )
-    found = controls if len(controls.levels) else None
-    kept = kept_levels(models, controls=found)
-    runs = kept_runs(models, kept, found)
+    given = controls if len(controls.levels) else None
+    kept = kept_levels(models, controls=given)
+    runs = kept_runs(models, kept, given)
     wanted = {(str(run), level) for run, level in zip(runs.index, runs["level"].astype(int), strict=True)}
     wanted |= {(str(run), int(level)) for run, level in runs[["control", "level"]].dropna().itertuples(index=False)}
     try:
         groups = _group_counts(source, experiment, wanted)
     except PruneScopeError as error:
-        return RedFlags(red_flags(models, counts, controls=found, kept=kept), f"the groups cannot be read: {error}")
+        return RedFlags(red_flags(models, counts, controls=given, kept=kept), f"the groups cannot be read: {error}")
     if groups is None:
-        return RedFlags(red_flags(models, counts, controls=found, kept=kept), NO_GROUPS)
+        return RedFlags(red_flags(models, counts, controls=given, kept=kept), NO_GROUPS)
     trained_on = groups["run"].isin(set(runs["control"].dropna()))
-    found = found and replace(found, groups=groups[trained_on])
-    return RedFlags(red_flags(models, counts, groups[~trained_on], controls=found, kept=kept), "")
+    given = given and replace(given, groups=groups[trained_on])
+    return RedFlags(red_flags(models, counts, groups[~trained_on], controls=given, kept=kept), "")
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -248,7 +244,7 @@ def _group_counts(source: Source, experiment: Experiment, wanted: set[tuple[str,
     """
     name = example_set(source, experiment)
     table = examples(source, name)
-    names = groupings(table)
+    names = group_columns(table)
     if not names or not wanted:
         return None
     n_classes = len(class_facts(source, name))
@@ -256,23 +252,18 @@ def _group_counts(source: Source, experiment: Experiment, wanted: set[tuple[str,
     for run in sorted({run for run, _ in wanted}):
         content = source.study.run_file(run, "predictions.parquet")
         rows = from_parquet(content, f"runs/{run}/predictions.parquet", ["level", "offset"])
-        for there, offset in zip(rows["level"].to_pylist(), rows["offset"], strict=True):
-            if there == 0 or (run, there) in wanted:
-                models.append((run, there))
+        for level, offset in zip(rows["level"].to_pylist(), rows["offset"], strict=True):
+            if level == 0 or (run, level) in wanted:
+                models.append((run, level))
                 right.append(is_right(offset.as_py(), n_classes))
     if not models:
         return None
     return group_counts(table, pd.DataFrame(models, columns=["run", "level"]), np.stack(right), names)
 
 
-def groupings(table: pd.DataFrame) -> list[str]:
-    """Columns of the examples that part them into a few groups."""
-    others = table.drop(columns=["example", "label"], errors="ignore").select_dtypes(exclude="floating")
-    return [str(name) for name in others if 1 < others[name].nunique() <= FEW_GROUPS]
-
-
 def _unmitigated(table: pd.DataFrame) -> pd.DataFrame:
-    return table[table["mitigation"].isin(("none", ""))].reset_index(drop=True)
+    mitigated = table["mitigation"].map(is_mitigated).astype(bool)
+    return table[~mitigated].reset_index(drop=True)
 
 
 def _of(table: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:

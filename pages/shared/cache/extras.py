@@ -3,7 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.causes.mitigation_arms import NONE, arm_outcomes, groups_of_classes
+from engine.analysis import columns
+from engine.analysis.causes.mitigation_arms import arm_outcomes, groups_of_classes
 from engine.analysis.columns import MODEL
 from pages.shared.cache.catalog import Experiment, Source, classes, levels
 
@@ -16,7 +17,7 @@ def is_diagnosed(source: Source, experiment: Experiment) -> bool:
 
 def is_mitigated(source: Source, experiment: Experiment) -> bool:
     """Whether a run of the experiment was mitigated."""
-    return bool(set(levels(source, experiment)["mitigation"].cat.categories) - {NONE, ""})
+    return any(map(columns.is_mitigated, levels(source, experiment)["mitigation"].cat.categories))
 
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the groups …")

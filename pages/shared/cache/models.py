@@ -29,11 +29,11 @@ SAME: dict[str, tuple[str, ...]] = {"experiment": EXPERIMENT, "protocol": ("sche
 def counterparts(source: Source, experiment: Experiment, by: str) -> list[Experiment]:
     """The experiments to hold beside this one: for each network on the same data, or each data set, the one that is
     most like it; only those of the same schedule. `by` is "network" or "dataset"."""
-    found = [e for e in experiments(source) if e.schedule == experiment.schedule]
+    others = [e for e in experiments(source) if e.schedule == experiment.schedule]
     if by == "network":
-        found = [e for e in found if (e.dataset, e.split) == (experiment.dataset, experiment.split)]
+        others = [e for e in others if (e.dataset, e.split) == (experiment.dataset, experiment.split)]
     nearest: dict[tuple[str, ...], Experiment] = {}
-    for other in sorted(found, key=lambda e: (e.network != experiment.network, e.protocol != experiment.protocol)):
+    for other in sorted(others, key=lambda e: (e.network != experiment.network, e.protocol != experiment.protocol)):
         key = (other.network,) if by == "network" else (other.dataset, other.split)
         nearest.setdefault(key, other)
     return list(nearest.values())

@@ -1,4 +1,4 @@
-"""What many networks say of each example, kept between reruns: for Harmed examples, Subgroups and Writers."""
+"""What many networks predict for each example, kept between reruns: for Harmed examples, Subgroups and Writers."""
 
 from collections.abc import Hashable
 
@@ -7,17 +7,17 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.examples import exemplars, subgroups
-from engine.analysis.members import permutation as chance
+from engine.analysis.members.permutation import Permuted, permuted
 from engine.store.annotations import read_marks
 from pages.shared.cache.catalog import Source, class_facts, examples, predictions
 
 
 @st.cache_resource(max_entries=16, show_spinner="Comparing the networks …")
 def population(source: Source, runs: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Levels that all these runs have, and what they say there: (n_runs, n_levels, n_examples)."""
-    found = [predictions(source, run) for run in runs]
-    common = sorted(set.intersection(*(set(map(int, levels)) for levels, _ in found)))
-    parts = [said[np.searchsorted(levels, common)] for levels, said in found]
+    """Levels that all these runs have, and what they predict there: (n_runs, n_levels, n_examples)."""
+    matrices = [predictions(source, run) for run in runs]
+    common = sorted(set.intersection(*(set(map(int, levels)) for levels, _ in matrices)))
+    parts = [matrix[np.searchsorted(levels, common)] for levels, matrix in matrices]
     return np.array(common), np.stack(parts)
 
 
@@ -25,12 +25,12 @@ def population(source: Source, runs: tuple[str, ...]) -> tuple[np.ndarray, np.nd
 def exemplar_levels(source: Source, runs: tuple[str, ...], examples_set: str) -> pd.DataFrame:
     """Accuracy on the exemplars of every pruned level: `exemplar_accuracy` with the column `level`."""
     labels, n_classes = _labels(source, examples_set)
-    levels, said = population(source, runs)
+    levels, predicted = population(source, runs)
     parts = []
     for place in np.flatnonzero(levels > 0) if 0 in levels else ():
-        dense, compressed = said[:, 0], said[:, place]
-        found = exemplars.divergence(dense, compressed, n_classes)
-        parts.append(exemplars.exemplar_accuracy(labels, dense, compressed, found).assign(level=levels[place]))
+        dense, compressed = predicted[:, 0], predicted[:, place]
+        divergence = exemplars.divergence(dense, compressed, n_classes)
+        parts.append(exemplars.exemplar_accuracy(labels, dense, compressed, divergence).assign(level=levels[place]))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*exemplars.ACCURACY, "level"])
 
 
@@ -40,9 +40,10 @@ def subgroup_levels(
 ) -> pd.DataFrame:
     """Rates of groups and intersections at every pruned level: `subgroup_table` with the column `level`."""
     table = examples(source, examples_set)
-    levels, said = population(source, runs)
+    levels, predicted = population(source, runs)
+    dense = predicted[:, 0]
     parts = [
-        subgroups.subgroup_table(table, said[:, 0], said[:, place], columns, positive).assign(level=levels[place])
+        subgroups.subgroup_table(table, dense, predicted[:, place], columns, positive).assign(level=levels[place])
         for place in (np.flatnonzero(levels > 0) if 0 in levels else ())
     ]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*subgroups.COLUMNS, "level"])
@@ -51,9 +52,9 @@ def subgroup_levels(
 @st.cache_resource(max_entries=64, show_spinner=False)
 def dealt(
     asked: tuple[Hashable, ...], _change: np.ndarray, _member: np.ndarray, _label: np.ndarray, loss: float
-) -> chance.Permuted:
+) -> Permuted:
     """Members beside random deals of their examples; `asked` says what the arrays were made from."""
-    return chance.permuted(_change, _member, _label, loss)
+    return permuted(_change, _member, _label, loss)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

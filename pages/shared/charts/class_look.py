@@ -1,4 +1,4 @@
-"""How classes look: their colours by dense accuracy, their names, and where names stand beside lines."""
+"""How classes and other groups look: colours, their names, and where names stand beside lines."""
 
 import math
 from collections.abc import Mapping
@@ -7,15 +7,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from plotly.colors import sample_colorscale, unlabel_rgb
 
 from pages.shared import formats
+from pages.shared.charts.style import GROUPS
 
 UNKNOWN = "#7F7F7F"
 """Colour of a class without a dense accuracy."""
 
 REACH = {False: (0.0, 0.9), True: (0.35, 1.0)}
 """Part of viridis that stands out from the background, light and dark."""
+
+ORDER = (6, 2, 8, 4, 1, 5, 7, 3, 0)
+"""The palette of groups, those first that show on light and dark alike."""
 
 LONGEST = 14
 """Letters that a class may have beside its line or bar."""
@@ -33,16 +38,15 @@ class ClassLook:
     @cached_property
     def span(self) -> tuple[float, float]:
         """Lowest and highest dense accuracy that is known; NaN if none is."""
-        known = [value for value in self.dense.values() if not math.isnan(value)]
-        return (min(known), max(known)) if known else (math.nan, math.nan)
+        rated = self._rated.values()
+        return (min(rated), max(rated)) if rated else (math.nan, math.nan)
 
     @cached_property
     def colours(self) -> dict[int, str]:
         """The colour of each class: viridis by dense accuracy, the worst dark; grey where that is not known."""
         low, high = self.span
-        known = {number: value for number, value in self.dense.items() if not math.isnan(value)}
-        places = [(value - low) / (high - low) if high > low else 0.5 for value in known.values()]
-        return dict(zip(known, self._shades(places), strict=True))
+        places = [(value - low) / (high - low) if high > low else 0.5 for value in self._rated.values()]
+        return dict(zip(self._rated, self._shades(places), strict=True))
 
     def colour(self, number: int) -> str:
         """The colour of a class."""
@@ -75,10 +79,32 @@ class ClassLook:
         colours = {"color": [low], "cmin": low, "cmax": high, "colorscale": scale, "colorbar": bar, "showscale": True}
         return [{"type": "scatter", "x": [None], "y": [None], "mode": "markers", "marker": colours}]
 
+    @cached_property
+    def _rated(self) -> dict[int, float]:
+        return {number: value for number, value in self.dense.items() if not math.isnan(value)}
+
     def _shades(self, places: list[float]) -> list[str]:
         first, last = REACH[self.dark]
-        found = sample_colorscale("Viridis", [first + place * (last - first) for place in places]) if places else []
-        return ["#" + "".join(f"{round(part):02X}" for part in unlabel_rgb(colour)) for colour in found]
+        samples = sample_colorscale("Viridis", [first + place * (last - first) for place in places]) if places else []
+        return ["#" + "".join(f"{round(part):02X}" for part in unlabel_rgb(colour)) for colour in samples]
+
+
+def group_colour(place: int) -> str:
+    """The colour of the group, or other thing without a colour of its own, at this place among its like."""
+    return GROUPS[ORDER[place % len(ORDER)]]
+
+
+def group_colours(curves: pd.DataFrame, dark: bool) -> dict[str, str]:
+    """A colour for each group: classes by their dense accuracy, the worst dark; other groups from their palette.
+
+    `curves` has the columns group, grouping, level and accuracy.
+    """
+    first = curves.sort_values("level").drop_duplicates("group")
+    if (first["grouping"] == "class").all():
+        first = first.sort_values("accuracy")
+        look = ClassLook({}, dict(enumerate(first["accuracy"].astype(float))), "linear", dark)
+        return {str(group): look.colour(place) for place, group in enumerate(first["group"])}
+    return {name: group_colour(place) for place, name in enumerate(sorted(map(str, first["group"])))}
 
 
 def spread_out(values: np.ndarray, gap: float) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Charts of the Causes page: what is measured of each group over sparsity, between groups, and against the bound."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,27 +10,12 @@ from plotly.subplots import make_subplots
 
 from engine.analysis.causes.relations import Correlation
 from pages.shared import formats
-from pages.shared.charts.style import GROUPS, along, faded, ink, sparsity_axis, styled
+from pages.shared.charts.style import along, faded, ink, sparsity_axis, styled
 from pages.views.causes.words import QUANTITIES
-from pages.views.class_curves.charts import ClassLook
 
 PANELS = ("accuracy", "gradient_norm", "eigenvalue", "margin")
 FEW = 4
 """Up to so many groups have bars beside each other."""
-
-ORDER = (6, 2, 8, 4, 1, 5, 7, 3, 0)
-"""The palette of groups, those first that show on light and dark alike."""
-
-
-def group_colours(curves: pd.DataFrame, dark: bool) -> dict[str, str]:
-    """A colour for each group: classes by their dense accuracy, the worst dark; other groups from their palette."""
-    first = curves.sort_values("level").drop_duplicates("group")
-    if (first["grouping"] == "class").all():
-        first = first.sort_values("accuracy")
-        look = ClassLook({}, dict(enumerate(first["accuracy"].astype(float))), "linear", dark)
-        return {str(group): look.colour(place) for place, group in enumerate(first["group"])}
-    names = sorted(map(str, first["group"]))
-    return {name: GROUPS[ORDER[place % len(ORDER)]] for place, name in enumerate(names)}
 
 
 def curves_chart(curves: pd.DataFrame, colours: Mapping[str, str], dark: bool, scale: str) -> go.Figure:
@@ -52,7 +38,7 @@ def curves_chart(curves: pd.DataFrame, colours: Mapping[str, str], dark: bool, s
                 showlegend=not place,
                 line={"color": colour, "width": 2},
                 marker={"size": 6},
-                text=[_hover(found) for found in rows.to_dict("records")],
+                text=[_hover(record) for record in rows.to_dict("records")],
                 hovertemplate="%{text}<extra></extra>",
                 row=row + 1,
                 col=column + 1,
@@ -66,28 +52,28 @@ def curves_chart(curves: pd.DataFrame, colours: Mapping[str, str], dark: bool, s
 
 
 def relations_chart(
-    rows: pd.DataFrame, found: Sequence[Correlation], colours: Mapping[str, str], dark: bool
+    rows: pd.DataFrame, correlations: Sequence[Correlation], colours: Mapping[str, str], dark: bool
 ) -> go.Figure:
     """One panel per relation of the paper: a point per group at one level, mean over seeds with 95 % bars."""
-    titles = [f"{one.relation.figure}: {_said(one)}" for one in found]
+    titles = [f"{one.relation.figure}: {_in_words(one)}" for one in correlations]
     figure = make_subplots(2, 2, subplot_titles=titles, horizontal_spacing=0.14, vertical_spacing=0.2)
     few = len(colours) <= 12
-    for place, one in enumerate(found):
+    for place, one in enumerate(correlations):
         row, column = divmod(place, 2)
         x, y = one.relation.x, one.relation.y
-        known = rows.dropna(subset=[x, y])
-        shades = [colours[str(group)] for group in known["group"]]
+        measured = rows.dropna(subset=[x, y])
+        shades = [colours[str(group)] for group in measured["group"]]
         figure.add_scatter(
-            x=known[x],
-            y=known[y],
-            error_x=_bars(known, x, faded(ink(dark), 0.3)),
-            error_y=_bars(known, y, faded(ink(dark), 0.3)),
+            x=measured[x],
+            y=measured[y],
+            error_x=_bars(measured, x, faded(ink(dark), 0.3)),
+            error_y=_bars(measured, y, faded(ink(dark), 0.3)),
             mode="markers+text" if few else "markers",
-            text=[formats.chart_text(group) for group in known["group"]],
+            text=[formats.chart_text(group) for group in measured["group"]],
             textposition="top center",
             textfont={"size": 11},
             marker={"size": 11, "color": shades, "line": {"width": 1, "color": faded(ink(dark), 0.6)}},
-            customdata=[_hover(found) for found in known.to_dict("records")],
+            customdata=[_hover(record) for record in measured.to_dict("records")],
             hovertemplate="%{customdata}<extra></extra>",
             showlegend=False,
             row=row + 1,
@@ -139,14 +125,14 @@ def _bars(rows: pd.DataFrame, quantity: str, colour: str) -> dict[str, object]:
 
 def _reach(values: pd.Series) -> list[float] | None:
     """Range of an axis that shows these means with some air; intervals may go beyond it."""
-    known = values.dropna()
-    if known.empty:
+    values = values.dropna()
+    if values.empty:
         return None
-    air = 0.12 * (known.max() - known.min()) or 0.1 * abs(known.max()) or 1.0
-    return [float(known.min() - air), float(known.max() + 1.6 * air)]
+    air = 0.12 * (values.max() - values.min()) or 0.1 * abs(values.max()) or 1.0
+    return [float(values.min() - air), float(values.max() + 1.6 * air)]
 
 
-def _hover(row: Mapping) -> str:
+def _hover(row: Mapping[Any, Any]) -> str:
     lines = [
         f"<b>{formats.chart_text(row['group'])}</b>, {formats.sparsity(row['sparsity'])} sparsity",
         f"accuracy {formats.percent(row['accuracy'])}, margin {formats.number(row['margin'])}",
@@ -156,13 +142,13 @@ def _hover(row: Mapping) -> str:
     return "<br>".join(lines)
 
 
-def _with_interval(row: Mapping, quantity: str) -> str:
+def _with_interval(row: Mapping[Any, Any], quantity: str) -> str:
     low, high = row[f"{quantity}_low"], row[f"{quantity}_high"]
     spread = f" ({formats.number(low)} to {formats.number(high)})" if low == low else ""
     return formats.number(row[quantity]) + spread
 
 
-def _said(one: Correlation) -> str:
+def _in_words(one: Correlation) -> str:
     if one.value != one.value:
         return "no correlation"
     interval = f" ({one.low:.2f} to {one.high:.2f})" if one.low == one.low else ""

@@ -50,15 +50,15 @@ def cause_sentence(curves: pd.DataFrame, level: int) -> str:
     return text + (f" Before pruning {' and '.join(standing)}." if standing else "")
 
 
-def relation_sentence(found: Sequence[Correlation], sizes: Sequence[float]) -> str:
+def relation_sentence(correlations: Sequence[Correlation], sizes: Sequence[float]) -> str:
     """How many of the paper's relations show here, each with its correlation and interval."""
-    known = [one for one in found if one.value == one.value]
-    if not known:
-        return f"The relations of the paper cannot be tested here: {found[0].reason}."
-    clear = [one for one in known if _is_clear(one)]
+    tested = [one for one in correlations if one.value == one.value]
+    if not tested:
+        return f"The relations of the paper cannot be tested here: {correlations[0].reason}."
+    clear = [one for one in tested if _is_clear(one)]
     text = (
-        f"Of {len(known)} relations that Tran et al. report, {len(clear) or 'none'} "
-        f"{'show' if len(clear) > 1 else 'shows'} between these {known[0].n_groups} groups with an interval on the "
+        f"Of {len(tested)} relations that Tran et al. report, {len(clear) or 'none'} "
+        f"{'show' if len(clear) > 1 else 'shows'} between these {tested[0].n_groups} groups with an interval on the "
         "reported side of 0."
     )
     if sizes_hardly_differ(sizes):
@@ -66,17 +66,17 @@ def relation_sentence(found: Sequence[Correlation], sizes: Sequence[float]) -> s
     return text
 
 
-def relation_table(found: Sequence[Correlation]) -> pd.DataFrame:
+def relation_table(correlations: Sequence[Correlation]) -> pd.DataFrame:
     """One row per relation of the paper: what it says, what is found, with its interval."""
     return pd.DataFrame(
         {
-            "in the paper": [f"{one.relation.figure}: {one.relation.claim}" for one in found],
-            "rank correlation": [formats.fixed(one.value, 2) for one in found],
-            "95 % interval": [_interval(one) for one in found],
-            "reported sign": ["−" if one.relation.sign < 0 else "+" for one in found],
-            "here": [_verdict(one) for one in found],
-            "groups": [one.n_groups for one in found],
-            "seeds": [one.n_seeds for one in found],
+            "in the paper": [f"{one.relation.figure}: {one.relation.claim}" for one in correlations],
+            "rank correlation": [formats.fixed(one.value, 2) for one in correlations],
+            "95 % interval": [_interval(one) for one in correlations],
+            "reported sign": ["−" if one.relation.sign < 0 else "+" for one in correlations],
+            "here": [_verdict(one) for one in correlations],
+            "groups": [one.n_groups for one in correlations],
+            "seeds": [one.n_seeds for one in correlations],
         }
     )
 

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from pages.shared import formats
 from pages.shared.charts.class_look import ClassLook, spread_out
 from pages.shared.charts.style import along, chart_layout, faded, sparsity_look
+from pages.shared.names import technique_name
 
 MOST_LABELS = 20
 """Up to so many classes are named at the ends of their lines."""
@@ -110,7 +111,7 @@ def technique_panels(curves: pd.DataFrame, classes: ClassLook, techniques: Seque
             "showticklabels": column == 0,
             "title": _title("class accuracy" if column == 0 else ""),
         }
-        name = formats.chart_text(formats.technique(technique))
+        name = formats.chart_text(technique_name(technique))
         titles.append(_note(name, (left + width / 2, top), "center") | {"yref": "paper", "yanchor": "bottom"})
         for number, curve in _by_class(curves[curves["technique"] == technique], ["level"], None):
             line = _line(curve, classes, number, False)
@@ -182,11 +183,11 @@ def _band(curve: Curve, classes: ClassLook, number: int) -> dict[str, Any]:
 
 def area(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> dict[str, Any]:
     """The trace of a band between two lines; where an end is not known there is none."""
-    known = ~(np.isnan(low) | np.isnan(high))
+    both = ~(np.isnan(low) | np.isnan(high))
     return {
         "type": "scatter",
-        "x": np.concatenate([x[known], x[known][::-1]]),
-        "y": np.concatenate([high[known], low[known][::-1]]),
+        "x": np.concatenate([x[both], x[both][::-1]]),
+        "y": np.concatenate([high[both], low[both][::-1]]),
         "fill": "toself",
         "fillcolor": faded(colour, 0.18),
         "line": {"width": 0},

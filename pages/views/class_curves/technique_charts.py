@@ -11,6 +11,7 @@ from engine.pruning.techniques import TECHNIQUES
 from pages.shared import formats
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.charts.style import DASHES, along, chart_layout, dash, ink, marker, sparsity_look, technique_colour
+from pages.shared.names import measure_name, technique_name, treatment_name, variant_name
 from pages.views.class_curves.charts import STANDOFF, area
 
 MODEL_LEVEL = ["technique", "treatment", "mitigation", "level"]
@@ -37,7 +38,7 @@ def total_chart(totals: pd.DataFrame, worst: pd.DataFrame, classes: ClassLook, b
 def unfairness_chart(curves: pd.DataFrame, measure: str, classes: ClassLook, bands: bool) -> go.Figure:
     """Unfairness in one measure by technique and treatment."""
     in_points = formats.in_points(measure)
-    name = formats.chart_text(formats.measure(measure))
+    name = formats.chart_text(measure_name(measure))
     texts = [
         f"{_head(row)}<br>{name} {formats.unfairness(row['unfairness'], measure)} {_spread(row, in_points)}<br>"
         f"{formats.seeds(row['n_seeds'])}"
@@ -57,7 +58,7 @@ def _records(rows: pd.DataFrame, *values: str) -> list[dict[str, Any]]:
 
 
 def _head(row: Mapping[str, Any]) -> str:
-    model = formats.chart_text(formats.model(row))
+    model = formats.chart_text(variant_name(row))
     return f"<b>{model}</b><br>level {row['level']:.0f}, sparsity {formats.sparsity(row['sparsity'])}"
 
 
@@ -78,7 +79,7 @@ def _figure(rows: pd.DataFrame, value: str, y: dict[str, Any], classes: ClassLoo
             band = area(x, part["low"].to_numpy(float), part["high"].to_numpy(float), colour)
             areas.append(band | {"legendgroup": technique})
         lines.append(
-            _trace(formats.technique(technique), colour, treatment)
+            _trace(technique_name(technique), colour, treatment)
             | {
                 "x": x,
                 "y": part[value].to_numpy(float),
@@ -90,7 +91,7 @@ def _figure(rows: pd.DataFrame, value: str, y: dict[str, Any], classes: ClassLoo
         )
         named.add(technique)
     ways = sorted(map(str, rows["treatment"].unique()), key=_place(DASHES))
-    keys = [_trace(formats.treatment(way), ink(classes.dark), way) | {"x": [None], "y": [None]} for way in ways]
+    keys = [_trace(treatment_name(way), ink(classes.dark), way) | {"x": [None], "y": [None]} for way in ways]
     x_axis = sparsity_look(classes.scale)
     axes: dict[str, Any] = {
         "xaxis": x_axis | {"title": {"text": x_axis["title"], "standoff": STANDOFF}},

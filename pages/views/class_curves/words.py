@@ -6,19 +6,21 @@ import pandas as pd
 
 from engine.analysis.curves.class_curves import NO_DENSE
 from engine.analysis.curves.first_to_fall import DROP, N_RESAMPLES
+from engine.analysis.curves.worst_classes import most_lost
 from pages.shared import formats
+from pages.shared.names import variant_name
 
 
 def fall_sentence(curves: pd.DataFrame, fall: pd.Series | None, totals: pd.DataFrame, names: Mapping[int, str]) -> str:
     """Which class of a model loses more than 5 points first and for good, against the total; markdown."""
-    model = formats.plain(formats.model(curves.iloc[0]))
+    model = formats.plain(variant_name(curves.iloc[0]))
     if curves["dense_accuracy"].isna().all():
         return f"**Nothing can be said of {model}**: {NO_DENSE}."
     if fall is None:
         return _steady_sentence(curves, model, names)
     lost = fall["dense_accuracy"] - fall["accuracy"]
-    there = totals[totals["level"] == fall["level"]].iloc[0]
-    change = there["accuracy"] - there["dense_accuracy"]
+    total = totals[totals["level"] == fall["level"]].iloc[0]
+    change = total["accuracy"] - total["dense_accuracy"]
     return (
         f"**Under {model}, class {_name(fall['class'], names)} falls first: at {formats.sparsity(fall['sparsity'])} "
         f"sparsity it loses {formats.points_in_words(lost)}, while the total "
@@ -55,7 +57,7 @@ def fall_details(
 
 def in_spotlight(curves: pd.DataFrame, fall: pd.Series | None) -> int | None:
     """The class that falls first; if none does, the one that loses most at the sparsest level."""
-    row = _most_lost(curves) if fall is None else fall
+    row = most_lost(curves) if fall is None else fall
     return None if row is None else int(row["class"])
 
 
@@ -89,19 +91,12 @@ def _steady_sentence(curves: pd.DataFrame, model: str, names: Mapping[int, str])
     text = (
         f"**Under {model}, no class stays more than {formats.points_in_words(DROP, 0)} below dense up to {sparsest}.**"
     )
-    most = _most_lost(curves)
+    most = most_lost(curves)
     if most is None:
         return text
     change = float(most["accuracy"] - most["dense_accuracy"])
     verb = "loses most there" if change < 0 else "gains least there"
     return f"{text} Class {_name(most['class'], names)} {verb}: {formats.points_in_words(change)}."
-
-
-def _most_lost(curves: pd.DataFrame) -> pd.Series | None:
-    """The row of the class that loses most at the sparsest level."""
-    last = curves[curves["level"] == curves["level"].max()]
-    change = (last["accuracy"] - last["dense_accuracy"]).dropna()
-    return None if change.empty else last.loc[change.idxmin()]
 
 
 def _name(number: float, names: Mapping[int, str]) -> str:

@@ -61,8 +61,8 @@ def _reach(points: pd.DataFrame, near: bool) -> tuple[float, float]:
     """How far the axes go to both sides; the near one leaves out what would take a slope far above 1."""
 
     def furthest(values: pd.Series, share: float) -> float:
-        known = values.abs().dropna()
-        return 1.08 * max(float(known.quantile(share)), 0.01) if len(known) else 1.0
+        sizes = values.abs().dropna()
+        return 1.08 * max(float(sizes.quantile(share)), 0.01) if len(sizes) else 1.0
 
     across = furthest(points["before"], 1.0)
     upward = max(across, furthest(points["after"], 0.97 if near else 1.0))

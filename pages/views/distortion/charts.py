@@ -46,10 +46,10 @@ def alpha_boxes(
     for place, (series, drawn) in enumerate(looks.items()):
         shift = (place - (len(looks) - 1) / 2) * width
         where = {ratio: index + shift for index, ratio in enumerate(ratios)}
-        rows, found = models[models["series"] == series], cells[cells["series"] == series]
-        at = found["ratio"].map(where)
+        rows, means = models[models["series"] == series], cells[cells["series"] == series]
+        at = means["ratio"].map(where)
         traces.append(_box(rows, rows["ratio"].map(where), drawn, width, few))
-        traces += [_means(found, at, drawn, dark), _marks(found, at, drawn, ends) | font]
+        traces += [_means(means, at, drawn, dark), _marks(means, at, drawn, ends) | font]
     x_axis = {
         "title": {"text": "pruning ratio (weights before / after)", "standoff": 14},
         "tickvals": list(range(len(ratios))),
@@ -65,18 +65,18 @@ def alpha_boxes(
 
 def alpha_range(alpha: np.ndarray, near: bool) -> tuple[float, float]:
     """Ends of the axis of alpha with 1 inside and room for marks on top; the near one leaves out what is far off."""
-    known = alpha[np.isfinite(alpha)]
-    low, high = float(known.min(initial=0.9)), float(known.max(initial=1.1))
+    finite = alpha[np.isfinite(alpha)]
+    low, high = float(finite.min(initial=0.9)), float(finite.max(initial=1.1))
     if near:
         low, high = max(low, NEAR[0]), min(high, NEAR[1])
     return low - 0.04 * (high - low), high + 0.14 * (high - low)
 
 
-def accuracy_beside_alpha(cells: pd.DataFrame, found: HelpfulRange, drawn: Look, near: bool, dark: bool) -> go.Figure:
+def accuracy_beside_alpha(cells: pd.DataFrame, helpful: HelpfulRange, drawn: Look, near: bool, dark: bool) -> go.Figure:
     """Accuracy (left) and alpha (right) of one series by ratio, dense accuracy and alpha = 1 on one horizontal line."""
     rows = cells.sort_values("ratio")
     dense = float(rows["dense_accuracy"].mean())
-    reach_accuracy, reach_alpha = _reaches(rows, found, near)
+    reach_accuracy, reach_alpha = _reaches(rows, helpful, near)
     texts = ["<b>Dense network</b>", *(_cell_text(drawn, cell) for cell in rows.to_dict("records"))]
     accuracy = rows[["change", "change_low", "change_high"]].to_numpy(float) + dense
     alpha = rows[["alpha", "low", "high"]].to_numpy(float)
@@ -87,8 +87,8 @@ def accuracy_beside_alpha(cells: pd.DataFrame, found: HelpfulRange, drawn: Look,
         | {"name": f"Alpha, {drawn.name}", "text": texts, "yaxis": "y2"},
     ]
     shapes = [_line("y", dense, ink(dark), "dash")]
-    if found.cells:
-        sides = {"x0": found.cells[0].ratio / 1.06, "x1": found.cells[-1].ratio * 1.06, "y0": 0, "y1": 1}
+    if helpful.cells:
+        sides = {"x0": helpful.cells[0].ratio / 1.06, "x1": helpful.cells[-1].ratio * 1.06, "y0": 0, "y1": 1}
         fill = {"fillcolor": faded(drawn.colour, 0.15), "line": {"width": 0}, "layer": "below"}
         shapes.append({"type": "rect", "xref": "x", "yref": "paper", **sides, **fill})
     layout = chart_layout(
@@ -198,10 +198,10 @@ def _cell_text(drawn: Look, cell: Mapping[Any, Any]) -> str:
     return "<br>".join(lines)
 
 
-def _reaches(rows: pd.DataFrame, found: HelpfulRange, near: bool) -> tuple[float, float]:
+def _reaches(rows: pd.DataFrame, helpful: HelpfulRange, near: bool) -> tuple[float, float]:
     """How far the axes of accuracy and of alpha go from their line: to the first ratio beyond the range, or to all."""
     if near:
-        end = found.beyond.ratio if found.beyond else np.inf
+        end = helpful.beyond.ratio if helpful.beyond else np.inf
         rows = rows[(rows["ratio"] <= end).to_numpy()]
         names = (["change"], ["alpha"])
     else:

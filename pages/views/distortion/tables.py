@@ -8,16 +8,12 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from engine.analysis.curves import controls as control
-from engine.analysis.curves.controls import against_control, trains_longer
 from engine.analysis.distortion.verdicts import MARKS, verdict
 from engine.errors import PruneScopeError
-from engine.pruning.techniques import untrained_techniques
 from pages.shared import formats
-from pages.shared.cache import catalog as load
-from pages.shared.cache import models as load_models
+from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Source
-from pages.shared.variants import Series
+from pages.views.distortion.series import Series
 
 PLURAL = {"technique": "techniques", "network": "networks", "dataset": "data sets"}
 PAIRED = "Two-sided and paired by seed, as in the paper: both cut the same dense network."
@@ -54,52 +50,17 @@ def ratio_names(ratios: Iterable[float]) -> dict[float, str]:
     return dict(zip(ordered, names, strict=True)) if ordered else {}
 
 
-def beside_controls(
-    models: pd.DataFrame, series: Mapping[str, Series], source: Source, base: str
-) -> tuple[pd.DataFrame, frozenset[str]]:
-    """The models, those of a series that trained longer than dense beside their controls (see `control`), and the
-    names of these series; one that lacks a control stays beside dense."""
-    parts, controlled = [], set()
-    for name, rows in models.groupby("series", observed=True, sort=False):
-        one, found = series[str(name)], None
-        controls = load_models.control_alphas(source, one.experiment, base)
-        if len(controls) and trains_longer(one.variant, untrained_techniques()):
-            found = control.beside_controls(rows, controls)
-        if found is not None:
-            controlled.add(str(name))
-        parts.append(rows if found is None else found)
-    return pd.concat(parts, ignore_index=True), frozenset(controlled)
-
-
-def control_cells(
-    models: pd.DataFrame, series: Mapping[str, Series], source: Source, base: str, confidence: float
-) -> pd.DataFrame:
-    """Alpha of each series at each ratio against that of networks that trained as long without being pruned: series,
-    ratio, control, and the change with its interval as `control_change`, `_low`, `_high`; others are left out."""
-    rows = []
-    for (name, ratio), cell in models.groupby(["series", "ratio"], observed=True):
-        one = series[str(name)]
-        controls = load_models.control_alphas(source, one.experiment, base)
-        found = None
-        if len(controls) and trains_longer(one.variant, untrained_techniques()):
-            found = against_control(cell, controls, "alpha", confidence)
-        if found is not None:
-            rows.append((name, ratio, found.control, found.change, found.low, found.high))
-    names = ["series", "ratio", "control", "control_change", "control_low", "control_high"]
-    return pd.DataFrame(rows, columns=names)
-
-
-def interval_table(cells: pd.DataFrame, controls: pd.DataFrame, order: Sequence[str], what: str) -> pd.DataFrame:
-    """One row per series and ratio, series in their order; numbers stay numbers. The columns on controls are there if
-    any series has one."""
+def interval_table(cells: pd.DataFrame, controls: pd.DataFrame, order: Sequence[str], kind: str) -> pd.DataFrame:
+    """One row per series and ratio, series in their order; numbers stay numbers. `kind` heads the column of series; the
+    columns on controls are there if any series has one."""
     place = {name: number for number, name in enumerate(order)}
     rows = cells.assign(place=cells["series"].map(place)).sort_values(["place", "ratio"])
     rows = rows.merge(controls, on=["series", "ratio"], how="left")
     against = verdict(1 + rows["control_low"], 1 + rows["control_high"])
-    marked = [f"{MARKS[said]} {said}" for said in map(str, against)]
+    marked = [f"{MARKS[name]} {name}" for name in map(str, against)]
     table = pd.DataFrame(
         {
-            what: rows["series"],
+            kind: rows["series"],
             "Ratio": rows["ratio"],
             "Sparsity": rows["sparsity"],
             "Alpha": rows["alpha"],
@@ -204,7 +165,7 @@ def point_texts(points: pd.DataFrame, series: Mapping[str, Series], source: Sour
     names: dict[tuple[str, int], str] = {}
     for label, one in series.items():
         try:
-            facts = load.class_facts(source, load.example_set(source, one.experiment))
+            facts = catalog.class_facts(source, catalog.example_set(source, one.experiment))
         except PruneScopeError:
             continue
         names |= {(label, int(c)): formats.chart_text(n) for c, n in zip(facts["class"], facts["name"], strict=True)}

@@ -10,8 +10,8 @@ from engine.analysis.distortion.verdicts import Cell, HelpfulRange
 from pages.shared import formats
 from pages.shared.cache.catalog import Source
 from pages.shared.training_note import training_sentence
-from pages.shared.variants import Series
 from pages.views.distortion.charts import half
+from pages.views.distortion.series import Series
 
 DIFFERENCES = ("growth", "undecayed")
 """Findings whose means are differences of alpha."""
@@ -83,8 +83,8 @@ def range_training(
     """What of accuracy and alpha at the end of a range is training; empty where it is little, or taken out already."""
     if best.last is None or controlled:
         return ""
-    there = models[(models["series"] == best.series) & (models["ratio"] == best.last.ratio)]
-    level = int(there["level"].iloc[0])
+    at_end = models[(models["series"] == best.series) & (models["ratio"] == best.last.ratio)]
+    level = int(at_end["level"].iloc[0])
     return training_sentence(source, one.experiment, one.variant, level, best.last.change, "intensification")
 
 
@@ -116,9 +116,9 @@ def cautions(cells: pd.DataFrame, models: pd.DataFrame, chance: pd.DataFrame) ->
 def finding_sentence(finding: Finding, most: int = 4) -> str:
     """A finding of the paper, how often this study agrees, and the numbers of the first series; markdown."""
     n = len(finding.evidence)
-    counts = {said: finding.count(said) for said in SAID if finding.count(said)}
+    counts = {verdict: finding.count(verdict) for verdict in SAID if finding.count(verdict)}
     alone = next(iter(counts)) + (f", all {n} times" if n > 1 else "")
-    several = f"{', '.join(f'{said} {count}' for said, count in counts.items())} of {n} times"
+    several = f"{', '.join(f'{verdict} {count}' for verdict, count in counts.items())} of {n} times"
     parts = []
     for name in list(dict.fromkeys(one.where for one in finding.evidence)):
         rows = [one for one in finding.evidence if one.where == name]

@@ -1,62 +1,22 @@
 """Charts of the Frontier page: operating points with the frontier, the classes of the choice, the weights that win."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from engine.analysis.columns import VARIANT
+from engine.analysis.columns import VARIANT, is_mitigated
 from engine.analysis.frontier.choice import Choice
 from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import along, chart_layout, faded, ink, marker, sparsity_look, technique_colour
+from pages.shared.names import legend_label, measure_name, point_label, treatment_name
 
 WEIGHTS = (0.01, 1000.0)
 HOVER = "%{text}<extra></extra>"
 SILENT = {"hoverinfo": "skip"}
-
-
-def point_label(point: Mapping[Any, Any] | pd.Series) -> str:
-    """An operating point in a few words."""
-    if point["level"] == 0:
-        return "Dense network"
-    extra = "" if point["mitigation"] in ("none", "") else f", mitigated ({formats.chart_text(point['mitigation'])})"
-    way = formats.chart_text(formats.treatment(str(point["treatment"])))
-    return f"{formats.chart_text(formats.technique(str(point['technique'])))}, {way}{extra}"
-
-
-def hover(points: pd.DataFrame, measure: str, worst: pd.DataFrame) -> list[str]:
-    """What hover says of each point: technique, treatment, level, sparsity, accuracy, worst class, seeds."""
-    worst_of = dict(zip(worst["point"], zip(worst["name"], worst["accuracy"], strict=True), strict=True))
-    names = ["point", "technique", "treatment", "mitigation", "level", "sparsity", "accuracy", "accuracy_sd", measure]
-    columns = [points[name].tolist() for name in (*names, "n_seeds")]
-    rows = (dict(zip((*names, "n_seeds"), values, strict=True)) for values in zip(*columns, strict=True))
-    return ["<br>".join(_hover_lines(row, measure, worst_of.get(row["point"]))) for row in rows]
-
-
-def _hover_lines(row: Mapping[Any, Any], measure: str, worst: tuple[str, float] | None) -> list[str]:
-    several = row["n_seeds"] > 1
-    lines = [
-        f"<b>{point_label(row)}</b>",
-        f"level {row['level']}, sparsity {formats.sparsity(row['sparsity'])}",
-        f"accuracy {formats.percent(row['accuracy'])}"
-        + (f" ± {100 * row['accuracy_sd']:.1f} over seeds" if several else ""),
-        f"{formats.measure(measure)} {formats.unfairness(row[measure], measure)}",
-    ]
-    if worst is not None:
-        lines.append(f"worst class {formats.chart_text(worst[0])}: {formats.percent(worst[1])}")
-    return [*lines, f"{row['n_seeds']} seed{'s' if several else ''}"]
-
-
-def _coloured(technique: str, mitigation: str) -> str:
-    extra = "" if mitigation in ("none", "") else f", mitigated ({formats.chart_text(mitigation)})"
-    return f"{formats.chart_text(formats.technique(technique))}{extra}"
-
-
-def _series(technique: str, treatment: str, mitigation: str) -> str:
-    return f"{_coloured(technique, mitigation)}, {formats.chart_text(formats.treatment(treatment))}"
 
 
 def frontier_chart(
@@ -81,7 +41,7 @@ def frontier_chart(
                 shown = {"x": [x[at]], "y": [y[at]], "text": [texts[at]], "marker": mark}
                 traces.append({"mode": "markers", "name": name, "hovertemplate": HOVER, **shown})
     in_points = formats.in_points(choice.measure)
-    axis = {"title": f"unfairness: {formats.measure(choice.measure)}", "tickformat": ".1%" if in_points else ""}
+    axis = {"title": f"unfairness: {measure_name(choice.measure)}", "tickformat": ".1%" if in_points else ""}
     layout = chart_layout(520, xaxis=sparsity_look(scale), yaxis=axis)
     layout["legend"]["font"] = {"size": 11}
     return Drawing([{"type": "scatter", **trace} for trace in traces], layout)
@@ -105,16 +65,16 @@ def _survivor_traces(
             "symbol": marker(treatment),
             "size": np.where(choice.frontier[at], 11, 8),
             "opacity": np.where(choice.frontier[at], 1.0, 0.35),
-            "line": {"width": 0 if mitigation in ("none", "") else 2, "color": ink(dark)},
+            "line": {"width": 2 if is_mitigated(mitigation) else 0, "color": ink(dark)},
         }
         shown = {"x": x[at], "y": y[at], "text": [texts[i] for i in at], "marker": dots}
-        name = _coloured(technique, mitigation)
+        name = legend_label(technique, mitigation)
         legend = {"legendgroup": name, "showlegend": name not in {trace["name"] for trace in traces}}
         traces.append({"mode": "markers", "name": name, "hovertemplate": HOVER, **shown, **legend})
     ways = dict.fromkeys(treatment for _, treatment, _ in members)
     for way in ways if len(ways) > 1 else ():
         shape = {"symbol": marker(way), "size": 8, "color": faded(ink(dark), 0.6)}
-        name = formats.chart_text(formats.treatment(way))
+        name = formats.chart_text(treatment_name(way))
         traces.append({"mode": "markers", "name": name, "x": [None], "y": [None], "marker": shape, **SILENT})
     return traces
 
@@ -220,14 +180,14 @@ def space_chart(points: pd.DataFrame, choice: Choice, texts: Sequence[str], dark
         colour = technique_colour(technique)
         drawn = {"marker": {"size": 3, "color": colour}, "line": {"color": colour, "width": 3}}
         shown = {axis: points[name].to_numpy()[at] for axis, name in places.items()} | {"text": [texts[i] for i in at]}
-        name = _series(technique, treatment, mitigation)
+        name = legend_label(technique, mitigation, treatment)
         traces.append({"mode": "lines+markers", "name": name, **shown, **drawn})
     crossed = {axis: points[name].to_numpy()[choice.frontier] for axis, name in places.items()}
     crosses = {"marker": {"symbol": "x", "size": 5, "color": ink(dark)}}
     front = {"type": "scatter3d", "mode": "markers", "name": "Frontier", **crossed, **crosses, **SILENT}
     scene = {
         "xaxis": {"title": "sparsity", "tickformat": ".0%"},
-        "yaxis": {"title": formats.measure(choice.measure)},
+        "yaxis": {"title": measure_name(choice.measure)},
         "zaxis": {"title": "accuracy", "tickformat": ".0%"},
     }
     layout = chart_layout(560, margin={"l": 0, "r": 0, "t": 0, "b": 0}, scene=scene)

@@ -14,6 +14,7 @@ from plotly.basedatatypes import BaseFigure
 from engine.analysis.frontier.choice import Choice
 from pages.shared import formats
 from pages.shared.charts.style import ALONE
+from pages.shared.names import measure_name, technique_name
 
 LIMITS = (
     "Accuracies come from one test split; another population may fare otherwise.",
@@ -93,7 +94,7 @@ def decision_html(decision: Decision, figures: Mapping[str, BaseFigure]) -> str:
         _facts(
             {
                 "Accuracy at least": formats.percent(choice.threshold),
-                "Unfairness measured as": formats.measure(choice.measure),
+                "Unfairness measured as": measure_name(choice.measure),
                 "Fairness counts": f"{formats.number(choice.weight)} times as much as sparsity",
                 "Value": "sparsity − weight × unfairness",
             }
@@ -162,7 +163,7 @@ RATES = ("accuracy", "dense", "control", "low", "high")
 def _title(name: object) -> str:
     """A fact's name for people."""
     text = str(name).removesuffix("_sd")
-    text = formats.measure(text) if formats.measure(text) != text else text.replace("_", " ")
+    text = measure_name(text) if measure_name(text) != text else text.replace("_", " ")
     plain = {"n seeds": "seeds", "control": "trained as long, unpruned"}
     return f"{text}, spread over seeds" if str(name).endswith("_sd") else plain.get(text, text)
 
@@ -173,7 +174,7 @@ def _words(name: object, value: Any, measure: str) -> str:
     if value is None or value is pd.NA:
         return formats.MISSING
     if key == "technique":
-        return formats.technique(str(value))
+        return technique_name(str(value))
     if not isinstance(value, float):
         return str(value)
     if key in ("unfairness", measure):

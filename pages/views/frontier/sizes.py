@@ -4,28 +4,28 @@ import pandas as pd
 
 from engine.analysis.columns import MODEL
 from pages.shared import formats
+from pages.shared.names import technique_at
 
 
 def size_table(sizes: pd.DataFrame, points: pd.DataFrame, measure: str) -> pd.DataFrame:
     """One row per operating point whose size was recorded, smallest file first; the dense network once."""
     keys = [*MODEL, "level"]
     mean = sizes.groupby(keys, observed=True, as_index=False)[["bytes", "bytes_zipped"]].mean()
-    found = points.astype(dict.fromkeys(MODEL, str)).merge(mean.astype(dict.fromkeys(MODEL, str)), on=keys)
-    dense = found[found["level"] == 0].drop_duplicates(["bytes", "accuracy"])
-    found = pd.concat([found[found["level"] > 0], dense]).sort_values(["bytes", "bytes_zipped"])
+    sized = points.astype(dict.fromkeys(MODEL, str)).merge(mean.astype(dict.fromkeys(MODEL, str)), on=keys)
+    dense = sized[sized["level"] == 0].drop_duplicates(["bytes", "accuracy"])
+    sized = pd.concat([sized[sized["level"] > 0], dense]).sort_values(["bytes", "bytes_zipped"])
     return pd.DataFrame(
         {
             "technique": [
-                formats.technique(name) if level else "Dense"
-                for name, level in zip(found["technique"], found["level"], strict=True)
+                technique_at(name, level) for name, level in zip(sized["technique"], sized["level"], strict=True)
             ],
-            "level": found["level"],
-            "sparsity": [formats.sparsity(value) for value in found["sparsity"]],
-            "accuracy": found["accuracy"] * 100,
-            "unfairness": [formats.unfairness(value, measure) for value in found[measure]],
-            "kB": found["bytes"] / 1000,
-            "kB zipped": found["bytes_zipped"] / 1000,
-            "seeds": found["n_seeds"],
+            "level": sized["level"],
+            "sparsity": [formats.sparsity(value) for value in sized["sparsity"]],
+            "accuracy": sized["accuracy"] * 100,
+            "unfairness": [formats.unfairness(value, measure) for value in sized[measure]],
+            "kB": sized["bytes"] / 1000,
+            "kB zipped": sized["bytes_zipped"] / 1000,
+            "seeds": sized["n_seeds"],
         }
     ).reset_index(drop=True)
 

@@ -9,48 +9,43 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.columns import MODEL
+from engine.analysis.example_columns import group_columns
 from engine.analysis.frontier.choice import Choice
+from engine.analysis.frontier.point_losses import GROUP_LOSSES, group_losses
 from engine.analysis.frontier.rejected import rivals
 from engine.analysis.frontier.stability import Agreement
 from engine.analysis.group_counts import group_counts
-from engine.analysis.intervals import t_interval
-from engine.analysis.seeds import over_seeds
 from engine.commands.command_line import command_line
 from engine.errors import PruneScopeError
 from pages.shared import formats
-from pages.shared.cache import catalog as load
-from pages.shared.cache import points as load_points
+from pages.shared.cache import catalog
+from pages.shared.cache.points import class_rows
 from pages.shared.frame import Frame
+from pages.shared.names import measure_name, point_short, point_with_level, technique_at, treatment_name
 from pages.shared.training_note import training_sentence
 from pages.views.frontier.decision_record import Decision
-from pages.views.frontier.words import choice_sentence, unmarked
+from pages.views.frontier.words import choice_sentence
 
 
 def group_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
     """Each group of few members at a point: grouping, group, n, dense, accuracy, low, high, change."""
-    examples = load.examples(frame.source, load.example_set(frame.source, frame.experiment))
-    groupings = load.groupings(examples)
+    examples = catalog.examples(frame.source, catalog.example_set(frame.source, frame.experiment))
+    groupings = group_columns(examples)
     models, right = [], []
     for run in runs_of(frame, point)["run"].astype(str) if groupings else ():
-        levels, said = load.predictions(frame.source, run)
+        levels, predicted = catalog.predictions(frame.source, run)
         for at in np.flatnonzero(np.isin(levels, (0, point["level"]))):
             models.append((run, levels[at]))
-            right.append(said[at] == examples["label"].to_numpy())
+            right.append(predicted[at] == examples["label"].to_numpy())
     if not models:
-        return pd.DataFrame(columns=["grouping", "group", "n", "dense", "accuracy", "low", "high", "change"])
+        return pd.DataFrame(columns=list(GROUP_LOSSES))
     counts = group_counts(examples, pd.DataFrame(models, columns=["run", "level"]), np.stack(right), groupings)
-    counts["accuracy"] = counts["correct"] / counts["n"]
-    means = over_seeds(counts, ["level", "grouping", "group"], ["accuracy", "n"])
-    after = means[means["level"] == point["level"]].set_index(["grouping", "group"])
-    dense = means[means["level"] == 0].set_index(["grouping", "group"])["accuracy"].reindex(after.index)
-    low, high = t_interval(after["accuracy"], after["accuracy_sd"], after["accuracy_n"])
-    table = after.assign(dense=dense, low=low, high=high, change=after["accuracy"] - dense).reset_index()
-    return table[["grouping", "group", "n", "dense", "accuracy", "low", "high", "change"]]
+    return group_losses(counts, int(point["level"]))
 
 
 def runs_of(frame: Frame, point: pd.Series) -> pd.DataFrame:
     """The runs whose mean a point is."""
-    levels = load.levels(frame.source, frame.experiment)
+    levels = catalog.levels(frame.source, frame.experiment)
     same = levels["level"] == point["level"]
     for name in MODEL:
         same &= levels[name] == point[name]
@@ -67,13 +62,12 @@ def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, tru
     stretch = {place: f"{formats.number(low)} to {formats.number(high)}" for place, low, high in spans}
     drawn = dict(zip(trust.table["position"], trust.table["share"], strict=True))
     never = np.where(rows["n_seeds"] > 1, 0.0, np.nan)
-    techniques, treatments = map(formats.technique, rows["technique"]), map(formats.treatment, rows["treatment"])
-    dense = rows["level"] == 0
+    named = list(zip(rows["technique"], rows["treatment"], rows["level"], strict=True))
     return pd.DataFrame(
         {
             "": ["★" if i == choice.chosen else "○" if i == choice.runner_up else "" for i in at],
-            "technique": ["Dense" if d else name for name, d in zip(techniques, dense, strict=True)],
-            "treatment": [formats.MISSING if d else name for name, d in zip(treatments, dense, strict=True)],
+            "technique": [technique_at(technique, level) for technique, _, level in named],
+            "treatment": [treatment_name(treatment) if level else formats.MISSING for _, treatment, level in named],
             "mitigation": [str(name) for name in rows["mitigation"]],
             "level": rows["level"],
             "sparsity": [formats.sparsity(value) for value in rows["sparsity"]],
@@ -100,7 +94,7 @@ def frontier_columns(measure: str) -> dict[str, Any]:
     return {
         "": column.TextColumn(width=30, help="★ chosen, ○ runner-up"),
         "accuracy": column.NumberColumn(format="%.1f %%"),
-        "unfairness": column.TextColumn(help=formats.measure(measure)),
+        "unfairness": column.TextColumn(help=measure_name(measure)),
         "value": column.NumberColumn(format="%.3f", help="sparsity − weight × unfairness"),
         "wins at weights": column.TextColumn(help="At any weight in this range this point is chosen."),
         "resamples": column.ProgressColumn(
@@ -112,16 +106,15 @@ def frontier_columns(measure: str) -> dict[str, Any]:
 
 def measures_table(points: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
     """The choice under each measure, in words."""
-    rows, named = [], [points[name].to_numpy() for name in ("technique", "treatment", "level")]
+    rows, named = [], {name: points[name].to_numpy() for name in ("technique", "treatment", "level")}
     for row in choices.itertuples():
         if row.chosen is pd.NA:
-            rows.append((formats.measure(row.measure), formats.MISSING, formats.MISSING, formats.MISSING, row.reason))
+            rows.append((measure_name(row.measure), formats.MISSING, formats.MISSING, formats.MISSING, row.reason))
             continue
-        technique, treatment, level = (column[row.chosen] for column in named)
-        name = "Dense" if level == 0 else f"{formats.technique(str(technique))}, {treatment}"
+        name = point_short({column: values[row.chosen] for column, values in named.items()})
         gap = formats.unfairness(row.unfairness, row.measure)
         rows.append(
-            (formats.measure(row.measure), name, formats.sparsity(row.sparsity), formats.percent(row.accuracy), gap)
+            (measure_name(row.measure), name, formats.sparsity(row.sparsity), formats.percent(row.accuracy), gap)
         )
     return pd.DataFrame(rows, columns=["measure", "chosen", "sparsity", "accuracy", "unfairness"])
 
@@ -142,7 +135,7 @@ def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreemen
     study, runs = frame.source.study, runs_of(frame, point)
     made = [study.run_record(str(run)) for run in runs["run"]]
     lost = rivals(points, choice)
-    names = {i: _name(row) for i, row in enumerate(points.to_dict("records"))}
+    names = {i: point_with_level(row) for i, row in enumerate(points.to_dict("records"))}
     groups, no_groups = _groups(frame, point)
     lost = lost.assign(
         reason=[
@@ -164,12 +157,12 @@ def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreemen
     ]
     return Decision(
         study=str(study.info.get("title") or frame.name),
-        sentence=unmarked(choice_sentence(points, choice, trust)),
+        sentence=formats.unmarked(choice_sentence(points, choice, trust)),
         choice=choice,
         chosen=_facts(point, choice.measure),
         runner_up=None if choice.runner_up is None else _facts(points.iloc[choice.runner_up], choice.measure),
         rivals=lost[keep].astype(dict.fromkeys(keep[:3], str)),
-        classes=load_points.class_rows(frame.source, frame.experiment, int(point["point"])),
+        classes=class_rows(frame.source, frame.experiment, int(point["point"])),
         groups=groups,
         no_groups=no_groups,
         cautions=[text] if (text := caution(frame, points, point, choice.measure)) else [],
@@ -189,13 +182,7 @@ def _groups(frame: Frame, point: pd.Series) -> tuple[pd.DataFrame, str]:
         table = group_table(frame, point)
     except PruneScopeError as error:
         return pd.DataFrame(), f"the groups cannot be read: {error}".rstrip(".")
-    return table, "" if len(table) else load.NO_GROUPS
-
-
-def _name(point: dict[str, Any]) -> str:
-    if point["level"] == 0:
-        return "the dense network"
-    return f"{formats.technique(str(point['technique']))}, {point['treatment']}, level {point['level']}"
+    return table, "" if len(table) else catalog.NO_GROUPS
 
 
 def _facts(point: pd.Series, measure: str) -> dict[str, Any]:
@@ -217,6 +204,6 @@ def link(frame: Frame, choice: Choice) -> str:
     base = str(st.context.url or "").split("?")[0]
     own = {"threshold": f"{100 * choice.threshold:.1f}", "weight": weight_text(choice.weight)}
     fixed: dict[str, list[str]] = frame.settings | {key: [text] for key, text in own.items()}
-    fixed["measure"] = [formats.measure(choice.measure)]
+    fixed["measure"] = [measure_name(choice.measure)]
     others = {key: st.query_params.get_all(key) for key in st.query_params if key not in fixed}
     return f"{base}?{urlencode(fixed | others, doseq=True)}"

@@ -1,26 +1,12 @@
-"""Explanations and cautions in one voice: what a page says of its facts."""
-
-import re
+"""What the Frontier page says of the choice: what it costs, how sure it is, why there may be none."""
 
 import pandas as pd
 
 from engine.analysis.columns import VARIANT
 from engine.analysis.frontier.choice import BELOW_THRESHOLD, Choice, GiveUp
 from engine.analysis.frontier.stability import Agreement
-from engine.pruning.techniques import trains_after
 from pages.shared import formats
-
-
-def point_name(point: pd.Series) -> str:
-    """An operating point in a sentence."""
-    if point["level"] == 0:
-        return "the dense network"
-    way = formats.plain(formats.treatment(str(point["treatment"]))).lower()
-    extra = "" if point["mitigation"] in ("none", "") else f" and mitigation {formats.plain(point['mitigation'])}"
-    name = formats.plain(formats.technique(str(point["technique"])))
-    if not trains_after(str(point["technique"])):
-        return f"{name}{extra}, without cutting a weight"
-    return f"{name} with {way}{extra} at {formats.sparsity(point['sparsity'])} sparsity"
+from pages.shared.names import measure_name, point_name
 
 
 def choice_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
@@ -30,7 +16,7 @@ def choice_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> s
     seeds = f"{formats.seeds(chosen['n_seeds'])}{_left_behind(points, chosen)}"
     text = (
         f"**Ship {point_name(chosen)}**: accuracy {formats.percent(chosen['accuracy'])}, "
-        f"unfairness {gap} ({formats.measure(choice.measure).lower()}), mean of {seeds}."
+        f"unfairness {gap} ({measure_name(choice.measure).lower()}), mean of {seeds}."
     )
     if choice.runner_up is not None and choice.against_runner_up is not None:
         text += f" Against the runner-up, {point_name(points.iloc[choice.runner_up])}, it "
@@ -41,11 +27,6 @@ def choice_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> s
             f" Of {trust.n_resamples} resamples of the seeds, {formats.percent(float(share.iloc[0]), 0)} choose it too."
         )
     return text
-
-
-def unmarked(text: str) -> str:
-    """A sentence of ours without its markdown: bold marks go, and names stand as they are."""
-    return re.sub(r"\\(.)|\*\*", lambda found: found[1] or "", text.replace(formats.JOINER, ""))
 
 
 def give_up(against: GiveUp, measure: str) -> str:

@@ -9,9 +9,8 @@ import streamlit as st
 from engine.analysis.examples.exemplars import Cut, Divergence, ranking, turned, votes
 from engine.errors import PruneScopeError
 from engine.store.annotations import MARKS, marks_stamp, write_mark
-from pages.shared import formats, members
-from pages.shared.cache import catalog as load
-from pages.shared.cache import predictions as load_predictions
+from pages.shared import formats
+from pages.shared.cache import predictions
 from pages.shared.example_images import example_images
 from pages.shared.formats import csv_bytes
 from pages.shared.frame import Frame
@@ -26,54 +25,55 @@ MARK_FILTER = ("all", "not yet marked", *MARKS)
 
 @dataclass(frozen=True, eq=False)
 class Exemplars:
-    """What the page works on: the examples, the networks, how they disagree, and the votes."""
+    """What the page works on: the examples, the networks, and how they disagree."""
 
-    known: ExampleSet
+    example_set: ExampleSet
     networks: Populations
-    found: Divergence
+    divergence: Divergence
 
 
-def answer_sentence(accuracy: pd.DataFrame, what: Exemplars, percentile: float = 99.0) -> str:
+def answer_sentence(accuracy: pd.DataFrame, exemplars: Exemplars, percentile: float = 99.0) -> str:
     """How many examples change their usual label, and how much harder the most changed ones are."""
     rows = accuracy.set_index(["subset", "percentile", "population"])["accuracy"]
-    top, rest, found = f"{100 - percentile:g} %", ("taxicab rest", percentile), what.found
-    n, networks = len(found.modal), what.networks
-    labels = what.known.examples["label"].to_numpy()
-    worse, better = turned(labels, networks.dense, networks.compressed, found, len(what.known.classes))
+    top, rest, n_models = f"{100 - percentile:g} %", ("taxicab rest", percentile), exemplars.divergence.n_models
+    modal, networks, example_set = exemplars.divergence.modal, exemplars.networks, exemplars.example_set
+    labels = example_set.examples["label"].to_numpy()
+    worse, better = turned(labels, networks.dense, networks.compressed, exemplars.divergence, len(example_set.classes))
     text = (
-        f"**{formats.count(found.modal.sum())} of {formats.count(n)} examples ({formats.percent(found.modal.mean())}) "
+        f"**{formats.count(modal.sum())} of {formats.count(len(modal))} examples ({formats.percent(modal.mean())}) "
         f"get another usual label**, {formats.count(worse)} of them for the worse and {formats.count(better)} for the "
-        f"better, at {formats.sparsity(what.networks.sparsity)} sparsity ({what.networks.words}, "
-        f"{formats.seeds(found.n_models)}). On the {top} on which dense and compressed networks disagree most, the "
+        f"better, at {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, "
+        f"{formats.seeds(n_models)}). On the {top} on which dense and compressed networks disagree most, the "
         f"compressed ones are right in **{formats.percent(rows[('taxicab', percentile, 'compressed')])}**, the dense "
         f"ones in {formats.percent(rows[('taxicab', percentile, 'dense')])}; on the rest, in "
         f"{formats.percent(rows[(*rest, 'compressed')])} and {formats.percent(rows[(*rest, 'dense')])}."
     )
-    if what.networks.working:
-        text += f" Beyond {what.networks.working} these networks have broken down for everybody."
+    if networks.working:
+        text += f" Beyond {networks.working} these networks have broken down for everybody."
     return text
 
 
-def ties_sentence(what: Exemplars, cut: Cut) -> str:
+def ties_sentence(exemplars: Exemplars, cut: Cut) -> str:
     """What chance decided: ties of votes, and ties of scores at the edge of the cut."""
-    n = formats.count(what.found.tied.sum())
+    n = formats.count(exemplars.divergence.tied.sum())
     text = f"On {n} examples votes tie; such an example is modal only if no most frequent label is common to both."
     if cut.n_left_out:
         text += (
             f" {formats.count(cut.n_tied)} examples share the lowest score of the top {100 - cut.percentile:g} % "
-            f"({cut.edge} of {2 * what.found.n_models}); chance, with a fixed seed, left "
+            f"({cut.edge} of {2 * exemplars.divergence.n_models}); chance, with a fixed seed, left "
             f"{formats.count(cut.n_left_out)} of them out."
         )
     if cut.edge == 0:
         text += " The cut reaches examples on which all networks agree: too few seeds or too little change to fill it."
-    if what.found.n_models < 5:
-        text += f" With {formats.seeds(what.found.n_models)} the scores are coarse; the paper had 30."
+    if exemplars.divergence.n_models < 5:
+        text += f" With {formats.seeds(exemplars.divergence.n_models)} the scores are coarse; the paper had 30."
     return text
 
 
-def choose_examples(frame: Frame, what: Exemplars, cuts: dict[float, Cut]) -> np.ndarray:
+def choose_examples(frame: Frame, exemplars: Exemplars, cuts: dict[float, Cut]) -> np.ndarray:
     """Positions of the examples that the filters leave, most changed first."""
-    table = what.known.examples
+    example_set = exemplars.example_set
+    table = example_set.examples
     keep = np.ones(len(table), bool)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         shown = st.segmented_control(
@@ -81,17 +81,23 @@ def choose_examples(frame: Frame, what: Exemplars, cuts: dict[float, Cut]) -> np
         )
         percentile = SHOWN[str(shown)]
         if percentile is None:
-            keep &= what.found.modal
+            keep &= exemplars.divergence.modal
         elif percentile:
             keep &= cuts[percentile].chosen
-        names = distinct([str(c) for c in what.known.classes["class"]], lambda c: what.known.class_names[int(c)])
+        names = distinct(
+            [str(c) for c in example_set.classes["class"]],
+            lambda c: example_set.class_names[int(c)],
+        )
         chosen = _pick("Class", list(names), "class")
         if chosen != ANY:
             keep &= (table["label"] == int(names[chosen])).to_numpy()
-        for label, columns in (("Group", load.groupings(table)), ("Member", members.groupings(table)[:1])):
+        for label, columns in (
+            ("Group", example_set.group_columns),
+            ("Member", example_set.member_columns[:1]),
+        ):
             keep &= _choose_group(table, columns, label)
-        keep &= _choose_mark(frame, what)
-    order = ranking(what.found.taxicab)
+        keep &= _choose_mark(frame, exemplars)
+    order = ranking(exemplars.divergence.taxicab)
     return order[keep[order]]
 
 
@@ -110,13 +116,13 @@ def _choose_group(table: pd.DataFrame, columns: list[str], label: str) -> np.nda
     if chosen == ANY:
         return everyone
     column, value = places[chosen]
-    return (table[column] == value).to_numpy(bool, na_value=False)
+    return np.asarray((table[column] == value).to_numpy(bool, na_value=False))
 
 
-def _choose_mark(frame: Frame, what: Exemplars) -> np.ndarray:
+def _choose_mark(frame: Frame, exemplars: Exemplars) -> np.ndarray:
     chosen = str(st.selectbox("Marks", list(MARK_FILTER), key="marks", bind="query-params", width=150))
-    marks = current_marks(frame, what.known)
-    n = len(what.known.examples)
+    marks = current_marks(frame, exemplars.example_set)
+    n = len(exemplars.example_set.examples)
     if chosen == "all":
         return np.ones(n, bool)
     wanted = marks if chosen == "not yet marked" else marks[marks["mark"] == chosen]
@@ -124,12 +130,12 @@ def _choose_mark(frame: Frame, what: Exemplars) -> np.ndarray:
     return ~inside if chosen == "not yet marked" else inside
 
 
-def current_marks(frame: Frame, known: ExampleSet) -> pd.DataFrame:
+def current_marks(frame: Frame, example_set: ExampleSet) -> pd.DataFrame:
     """The marks on these examples as they are now."""
-    return load_predictions.marks(frame.source, known.name, marks_stamp(frame.source.study, known.name))
+    return predictions.marks(frame.source, example_set.name, marks_stamp(frame.source.study, example_set.name))
 
 
-def show_gallery(frame: Frame, what: Exemplars, order: np.ndarray) -> None:
+def show_gallery(frame: Frame, exemplars: Exemplars, order: np.ndarray) -> None:
     """The examples page by page: picture, votes, groups, and the mark that a person gives."""
     n_pages = max(1, -(-len(order) // PAGE))
     if not len(order):
@@ -145,24 +151,27 @@ def show_gallery(frame: Frame, what: Exemplars, order: np.ndarray) -> None:
         f"{formats.count(len(order))} examples, most changed first. Blue: votes of the dense networks; orange: of the "
         "compressed ones; the true class is underlined."
     )
-    images, problem = example_images(what.known.spec, what.known.examples["label"].to_numpy(), "Everything else is")
+    images, problem = example_images(
+        exemplars.example_set.spec, exemplars.example_set.examples["label"].to_numpy(), "Everything else is"
+    )
     if images is None:
         st.info(problem, icon=":material/image_not_supported:")
-    marks = current_marks(frame, what.known).set_index("example")["mark"]
+    marks = current_marks(frame, exemplars.example_set).set_index("example")["mark"]
     with st.container(horizontal=True, gap="small"):
         for rank, example in enumerate(order[first : first + PAGE], first + 1):
             with st.container(border=True, width=WIDTH + 34, gap="xsmall"):
-                _show_card(frame, what, int(example), rank, images, marks.get(int(example)))
+                _show_card(frame, exemplars, int(example), rank, images, marks.get(int(example)))
 
 
 def _show_card(
-    frame: Frame, what: Exemplars, example: int, rank: int, images: np.ndarray | None, mark: str | None
+    frame: Frame, exemplars: Exemplars, example: int, rank: int, images: np.ndarray | None, mark: str | None
 ) -> None:
-    names, row = what.known.class_names, what.known.examples.iloc[example]
+    example_set, divergence = exemplars.example_set, exemplars.divergence
+    names, row = example_set.class_names, example_set.examples.iloc[example]
     label = int(row["label"])
     dense, compressed = (
-        votes(said[:, [example]], len(what.known.classes))[0]
-        for said in (what.networks.dense, what.networks.compressed)
+        votes(predicted[:, [example]], len(example_set.classes))[0]
+        for predicted in (exemplars.networks.dense, exemplars.networks.compressed)
     )
     alt = (
         f"Example {example}, true class {names.get(label, label)}. Dense: {_in_words(dense, names)}. "
@@ -173,13 +182,13 @@ def _show_card(
         width=WIDTH,
         alt=alt,
     )
-    groups = _groups(row, what.known.examples)
+    groups = _groups(row, example_set)
     st.caption(
-        f"**{rank}** · true **{formats.plain(names.get(label, label))}** · score {what.found.taxicab[example]} of "
-        f"{2 * what.found.n_models}{' · modal' if what.found.modal[example] else ''}  \n"
+        f"**{rank}** · true **{formats.plain(names.get(label, label))}** · score {divergence.taxicab[example]} of "
+        f"{2 * divergence.n_models}{' · modal' if divergence.modal[example] else ''}  \n"
         f"{f'{groups} · ' if groups else ''}example {example}"
     )
-    key = f"mark-{what.known.name}-{example}-{mark}"
+    key = f"mark-{example_set.name}-{example}-{mark}"
     st.segmented_control(
         f"Mark example {example}",
         list(MARKS),
@@ -187,7 +196,7 @@ def _show_card(
         key=key,
         label_visibility="collapsed",
         on_change=_save,
-        args=(frame, what.known.name, example, key),
+        args=(frame, example_set.name, example, key),
     )
 
 
@@ -203,39 +212,39 @@ def _in_words(counts: np.ndarray, names: dict[int, str]) -> str:
     return ", ".join(f"{names.get(int(number), number)} {counts[number]} times" for number in order)
 
 
-def _groups(row: pd.Series, table: pd.DataFrame) -> str:
-    columns = [*load.groupings(table), *members.groupings(table)[:1]]
+def _groups(row: pd.Series, example_set: ExampleSet) -> str:
+    columns = [*example_set.group_columns, *example_set.member_columns[:1]]
     kept = [c for c in dict.fromkeys(columns) if not pd.isna(row[c])]
     return ", ".join(formats.plain(f"{column.replace('_', ' ')} {row[column]}") for column in kept)
 
 
-def gallery_table(what: Exemplars, order: np.ndarray, marks: pd.DataFrame) -> pd.DataFrame:
+def gallery_table(exemplars: Exemplars, order: np.ndarray, marks: pd.DataFrame) -> pd.DataFrame:
     """One row per example that is left: labels, votes, score, groups, attributes, mark; for people and spreadsheets."""
-    names, n_classes = what.known.class_names, len(what.known.classes)
-    examples = what.known.examples.iloc[order]
+    names, n_classes = exemplars.example_set.class_names, len(exemplars.example_set.classes)
+    examples = exemplars.example_set.examples.iloc[order]
     table = pd.DataFrame({"example": order, "true class": [names.get(int(c), str(c)) for c in examples["label"]]})
-    for title, said in (("dense", what.networks.dense), ("compressed", what.networks.compressed)):
-        counts = votes(said[:, order], n_classes)
+    for title, predicted in (("dense", exemplars.networks.dense), ("compressed", exemplars.networks.compressed)):
+        counts = votes(predicted[:, order], n_classes)
         table[f"{title} votes"] = [_in_words(row, names) for row in counts]
-    table["taxicab"] = what.found.taxicab[order]
-    table["modal"] = what.found.modal[order]
-    table["tied"] = what.found.tied[order]
+    table["taxicab"] = exemplars.divergence.taxicab[order]
+    table["modal"] = exemplars.divergence.modal[order]
+    table["tied"] = exemplars.divergence.tied[order]
     others = examples.drop(columns=["example", "label"]).reset_index(drop=True)
     marked = marks.set_index("example")[["mark", "note", "time"]].reindex(order).reset_index(drop=True)
     return pd.concat([table, marked, others], axis=1)
 
 
-def show_marks(frame: Frame, what: Exemplars) -> None:
+def show_marks(frame: Frame, exemplars: Exemplars) -> None:
     """How many examples carry which mark, and all marks as a file."""
-    marks = current_marks(frame, what.known)
+    marks = current_marks(frame, exemplars.example_set)
     counts = marks["mark"].value_counts()
-    said = ", ".join(f"{formats.count(counts.get(mark, 0))} {mark}" for mark in MARKS)
+    counted = ", ".join(f"{formats.count(counts.get(mark, 0))} {mark}" for mark in MARKS)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**Marked so far:** {said}." if len(marks) else "**Nothing is marked yet.**")
+        st.markdown(f"**Marked so far:** {counted}." if len(marks) else "**Nothing is marked yet.**")
         st.download_button(
             "Marks as CSV",
-            lambda: csv_bytes(gallery_table(what, marks["example"].to_numpy(), marks)),
-            f"marks-{frame.name}-{what.known.name}.csv",
+            lambda: csv_bytes(gallery_table(exemplars, marks["example"].to_numpy(), marks)),
+            f"marks-{frame.name}-{exemplars.example_set.name}.csv",
             "text/csv",
             key="marks-csv",
             disabled=marks.empty,

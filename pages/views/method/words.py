@@ -12,6 +12,7 @@ from engine.store.catalog import Catalog
 from engine.store.study import Study, examples_name
 from pages.shared import formats
 from pages.shared.cache.catalog import EXPERIMENT, Source, n_models
+from pages.shared.names import dataset_name, subject_name
 from pages.shared.protocol import difference_sentence
 
 SPLITS = {
@@ -79,9 +80,9 @@ PAPERS = (
 def summary(catalog: Catalog) -> str:
     """What everything rests on, with numbers; markdown."""
     models = catalog.tables["levels"].num_rows
-    said = int(catalog.tables["classes"]["n"].to_numpy().sum())
+    n_predictions = int(catalog.tables["classes"]["n"].to_numpy().sum())
     return (
-        f"**Every number here comes from {formats.count(said)} recorded predictions: what each of "
+        f"**Every number here comes from {formats.count(n_predictions)} recorded predictions: what each of "
         f"{formats.count(models)} models says of each test example.**"
     )
 
@@ -101,18 +102,18 @@ def split_table(catalog: Catalog, study: Study) -> pd.DataFrame:
         except PruneScopeError:
             sizes = [formats.MISSING] * 3
         licence = DATASETS[dataset].licence if dataset in DATASETS else formats.MISSING
-        rows.append((formats.dataset(dataset), split, *sizes, SPLITS.get(split, ""), licence))
+        rows.append((dataset_name(dataset), split, *sizes, SPLITS.get(split, ""), licence))
     names = ["Data set", "Split", "Classes", "Training", "Test", "Who is tested", "Licence"]
     return _markdown(pd.DataFrame(rows, columns=names))
 
 
 def technique_table(catalog: Catalog) -> pd.DataFrame:
     """The techniques of the study, in the order of their table."""
-    there = set(catalog.runs["technique"].astype(str))
+    recorded = set(catalog.runs["technique"].astype(str))
     rows: list[tuple[str, str, str]] = [
-        (row.label, row.help, row.compares) for key, row in TECHNIQUES.items() if key in there
+        (row.label, row.help, row.compares) for key, row in TECHNIQUES.items() if key in recorded
     ]
-    rows += [(key, "Not one of ours: it came with the predictions.", "") for key in sorted(there - set(TECHNIQUES))]
+    rows += [(key, "Not one of ours: it came with the predictions.", "") for key in sorted(recorded - set(TECHNIQUES))]
     return _markdown(pd.DataFrame(rows, columns=["Technique", "What goes", "Compared within"]))
 
 
@@ -120,10 +121,11 @@ def treatment_sentences(catalog: Catalog) -> str:
     """What follows a cut, and what tells its effect from that of the cut; markdown."""
     texts = [f"**{row.label}**: {row.help}" for row in TREATMENTS.values()]
     n_controls = catalog.control_levels["run"].nunique()
-    there = f"here {formats.count(n_controls)} runs" if n_controls else "there is none in this study"
+    controls = f"here {formats.count(n_controls)} runs" if n_controls else "there is none in this study"
     texts.append(
         "A finetuned network has trained longer than the dense one. **Control**: trains as long, of the same seed, and "
-        f"loses no weight ({there}). Red flags, the Frontier and Recall distortion set finetuned networks against it."
+        f"loses no weight ({controls}). Red flags, the Frontier and Recall distortion set finetuned networks against "
+        "it."
     )
     return " ".join(texts)
 
@@ -147,7 +149,7 @@ def paper_sentences(catalog: Catalog, source: Source) -> tuple[str, ...]:
     for runs in (groups[experiment] for experiment in n_models(catalog).index):
         seeds = runs.groupby(list(VARIANT), observed=True)["seed"].nunique()
         spec = source.study.run_record(str(runs["run"].iloc[0])).spec
-        name = f"{formats.network(spec.network)} on {formats.dataset(spec.dataset)}, {runs['protocol'].iloc[0]}"
+        name = f"{subject_name(spec.network, spec.dataset)}, {runs['protocol'].iloc[0]}"
         size = "1 run" if len(runs) == 1 else f"{formats.count(len(runs))} runs"
         against = difference_sentence(spec, int(seeds.min()), int(seeds.max()))
         sentences.append(f"**{formats.plain(name)}** ({size}). {against}")

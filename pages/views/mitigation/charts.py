@@ -1,6 +1,7 @@
 """Charts of the Mitigation page: the arms over sparsity, and groups and multipliers while training."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -8,8 +9,8 @@ from plotly.subplots import make_subplots
 
 from engine.specs.mitigation import arm_of
 from pages.shared import formats
+from pages.shared.charts.class_look import group_colours
 from pages.shared.charts.style import along, ink, sparsity_axis, styled
-from pages.views.causes.charts import group_colours
 from pages.views.mitigation.words import LABELS, TERMS, arm_name, ordered_arms
 
 COLOURS = {"before": "#44AA99", "after": "#CC6677", "both": "#999933"}
@@ -110,7 +111,7 @@ def _reach(curves: pd.DataFrame, quantity: str) -> list[float]:
     return [max(float(low - air), -0.02 * (1 if most < 2 else float(high))), min(float(high + air), most)]
 
 
-def _hover(row: Mapping, measure: str) -> str:
+def _hover(row: Mapping[Any, Any], measure: str) -> str:
     value = formats.points(row[measure], sign=False) if measure == "gap" else formats.number(row[measure])
     return "<br>".join(
         [

@@ -39,17 +39,17 @@ def difference(value: float, measure: str) -> str:
 def arm_sentence(curves: pd.DataFrame, changes: pd.DataFrame, measure: str, grouping: str) -> str:
     """What the arm that narrows the gap most does at this level, against no mitigation, and its price."""
     plain = curves[curves["mitigation"] == NONE]
-    known = changes.dropna(subset=measure)
-    if plain.empty or known.empty:
+    compared = changes.dropna(subset=measure)
+    if plain.empty or compared.empty:
         return "**Nothing can be compared**: there is no run without mitigation of the same seeds."
-    best = known.loc[known[measure].idxmin()]
+    best = compared.loc[compared[measure].idxmin()]
     where = formats.sparsity(best["sparsity"])
     name = formats.plain(arm_name(str(best["mitigation"])))
-    what = "gap of accuracy" if measure == "gap" else "fairness violation"
+    kind = "gap of accuracy" if measure == "gap" else "fairness violation"
     before = plain.iloc[0][measure]
     start = difference(before, measure) if measure == "violation" else formats.points(before, sign=False)
     between = "classes" if grouping == "class" else formats.plain(grouping)
-    text = f"At {where} sparsity the {what} between {between} is {start} without mitigation."
+    text = f"At {where} sparsity the {kind} between {between} is {start} without mitigation."
     if best[measure] >= 0:
         return f"{text} **No arm narrows it**: the best, {name.lower()}, changes it by {_changed(best, measure)}."
     price = f"{'gains' if best['accuracy'] > 0 else 'costs'} {_changed(best, 'accuracy')} of accuracy"
@@ -70,16 +70,16 @@ def arm_table(curves: pd.DataFrame, changes: pd.DataFrame, prices: pd.DataFrame)
     rows = []
     for row in curves.set_index("mitigation").loc[ordered_arms(list(curves["mitigation"].astype(str)))].itertuples():
         name = str(row.Index)
-        there = change.loc[name] if name in change.index else None
+        changed = change.loc[name] if name in change.index else None
         rows.append(
             {
                 "arm": arm_name(name),
                 "accuracy": formats.percent(row.accuracy),
-                "change of accuracy": _change(there, "accuracy"),
+                "change of accuracy": _change(changed, "accuracy"),
                 "gap": formats.points(row.gap, sign=False),
-                "change of gap": _change(there, "gap"),
+                "change of gap": _change(changed, "gap"),
                 "violation": formats.number(row.violation),
-                "change of violation": _change(there, "violation"),
+                "change of violation": _change(changed, "violation"),
                 "seconds a run": formats.number(cost["seconds"].get(name, float("nan"))),
                 "× none": formats.fixed(cost["times"].get(name, float("nan")), 2),
                 "seeds": row.n_seeds,

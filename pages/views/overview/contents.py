@@ -7,6 +7,7 @@ from engine.store.catalog import Catalog
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache.catalog import EXPERIMENT, Experiment, n_models
+from pages.shared.names import dataset_name, network_name
 
 SHOWN = 3
 """How many of the runs that are not whole are named."""
@@ -47,9 +48,9 @@ def experiment_table(catalog: Catalog, chosen: Experiment) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Shown": ["●" if is_here else "" for is_here in here],
-            "Data set": [formats.plain(formats.dataset(str(name))) for name in table["dataset"]],
+            "Data set": [formats.plain(dataset_name(str(name))) for name in table["dataset"]],
             "Split": [formats.plain(name) for name in table["split"]],
-            "Network": [formats.plain(formats.network(str(name))) for name in table["network"]],
+            "Network": [formats.plain(network_name(str(name))) for name in table["network"]],
             "Protocol": [formats.plain(name) for name in table["protocol"]],
             **{name.capitalize(): table[name].map(formats.count) for name in ("techniques", "seeds", "runs", "models")},
             "Hours": [f"{seconds / 3600:.1f}" for seconds in table["seconds"]],

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from engine.analysis.curves.red_flags import NO_DENSE, headline
+from engine.analysis.curves.flag_picks import largest_loss, sparsest_flag
+from engine.analysis.curves.red_flags import NO_DENSE
 from pages.shared import formats
 from pages.shared.cache.catalog import Experiment, Source
+from pages.shared.names import subject_name, variant_name
 from pages.shared.training_note import training_sentence
 
 WITHIN = 0.01
@@ -23,9 +25,7 @@ HEAT = "213, 94, 0"
 
 def experiment_name(experiment: Experiment) -> str:
     """An experiment's network and data set, as in "LeNet on QMNIST"."""
-    return (
-        f"{formats.plain(formats.network(experiment.network))} on {formats.plain(formats.dataset(experiment.dataset))}"
-    )
+    return formats.plain(subject_name(experiment.network, experiment.dataset))
 
 
 def headline_sentence(flags: pd.DataFrame, experiment: Experiment, names: Mapping[int, str]) -> str:
@@ -33,9 +33,9 @@ def headline_sentence(flags: pd.DataFrame, experiment: Experiment, names: Mappin
     name = experiment_name(experiment)
     if (flags["reason"] == NO_DENSE).all():
         return f"**What {name} loses cannot be said**: {NO_DENSE}."
-    if flags["sparsity"].isna().all():
+    flag = sparsest_flag(flags)
+    if flag is None:
         return f"**No pruned {name} stays within 1 point of the dense network's accuracy.**"
-    flag = flags.loc[flags["sparsity"].idxmax()]
     kept = f"{name} can lose {formats.sparsity(flag['sparsity'])} of its weights within 1 point of accuracy"
     return f"**{kept}, {_losses(flag, names)}.**{_largest_loss(flags, flag, names)}"
 
@@ -53,13 +53,12 @@ def _losses(flag: pd.Series, names: Mapping[int, str]) -> str:
 
 def _largest_loss(flags: pd.DataFrame, told: pd.Series, names: Mapping[int, str]) -> str:
     """The largest loss of all, where it is another model's than the one told of."""
-    most = headline(flags)
-    worst = flags[(flags[["class_change", "group_change"]] == most.change).any(axis=1)]
-    if worst.empty or worst.index[0] == told.name:
+    largest = largest_loss(flags)
+    if largest is None or largest[0].name == told.name:
         return ""
-    other = worst.iloc[0]
-    loss = _loss(other, "class" if other["class_change"] == most.change else "group", names)
-    model = formats.plain(formats.model(other))
+    other, kind = largest
+    loss = _loss(other, kind, names)
+    model = formats.plain(variant_name(other))
     return f" **Under {model}, {loss} at {formats.sparsity(other['sparsity'])} sparsity, and the total hides it.**"
 
 
@@ -67,12 +66,12 @@ def detail_sentences(flags: pd.DataFrame) -> str:
     """Which model the headline speaks of; markdown."""
     if (flags["reason"] == NO_DENSE).all():
         return "Other pages show what there is."
-    if flags["sparsity"].isna().all():
+    flag = sparsest_flag(flags)
+    if flag is None:
         return "Either the first cut is too deep, or the training after it is too short."
-    flag = flags.loc[flags["sparsity"].idxmax()]
     before = "trained as long without pruning" if flag["controlled"] else "before"
     return (
-        f"The sparsest is {formats.plain(formats.model(flag))}, level {flag['level']}, mean of "
+        f"The sparsest is {formats.plain(variant_name(flag))}, level {flag['level']}, mean of "
         f"{formats.seeds(flag['n_seeds'])}: accuracy {formats.percent(flag['dense_accuracy'])} {before}, "
         f"{formats.percent(flag['accuracy'])} after."
     )
@@ -80,10 +79,8 @@ def detail_sentences(flags: pd.DataFrame) -> str:
 
 def detail_training(flags: pd.DataFrame, source: Source, experiment: Experiment) -> str:
     """What of that model's change since dense is training; empty where a control stands for it, or it gains little."""
-    if flags["sparsity"].isna().all():
-        return ""
-    flag = flags.loc[flags["sparsity"].idxmax()]
-    if flag["controlled"]:
+    flag = sparsest_flag(flags)
+    if flag is None or flag["controlled"]:
         return ""
     variant = (str(flag["technique"]), str(flag["treatment"]), str(flag["mitigation"]))
     return training_sentence(
@@ -93,18 +90,18 @@ def detail_training(flags: pd.DataFrame, source: Source, experiment: Experiment)
 
 def cautions(flags: pd.DataFrame, n_classes: int) -> str:
     """What a reader of the losses should know before believing them."""
-    known = flags.dropna(subset="level")
+    listed = flags.dropna(subset="level")
     texts = [f"The worst of {n_classes} classes is picked after looking, so chance makes its loss look larger."]
-    if (known["n_seeds"] > 1).any():
+    if (listed["n_seeds"] > 1).any():
         texts.insert(0, "± is half of a 95 % interval over seeds; where it is larger than the loss, it may be chance.")
-    if known["controlled"].any():
+    if listed["controlled"].any():
         texts.append("Finetuned networks are compared with one that trained as long without pruning.")
-    single = int((known["n_seeds"] == 1).sum())
+    single = int((listed["n_seeds"] == 1).sum())
     if single:
         rows = (
             "all rows have"
-            if single == len(known)
-            else f"{single} of {len(known)} rows {'have' if single > 1 else 'has'}"
+            if single == len(listed)
+            else f"{single} of {len(listed)} rows {'have' if single > 1 else 'has'}"
         )
         texts.insert(0, f"{rows[0].upper()}{rows[1:]} one seed only, which gives no interval.")
     return " ".join(texts)
@@ -114,7 +111,7 @@ def left_out(flags: pd.DataFrame) -> list[str]:
     """For each reason, a sentence that names the models that are not in the table; markdown."""
     sentences = []
     for reason, rows in flags[flags["level"].isna()].groupby("reason"):
-        models = ", ".join(formats.model(flag) for _, flag in rows.iterrows())
+        models = ", ".join(variant_name(flag) for _, flag in rows.iterrows())
         sentences.append(formats.plain(f"Not listed, since {reason}: {models}."))
     return sentences
 
@@ -125,7 +122,7 @@ def flag_table(flags: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
     largest = max(-float(rows[["class_change", "group_change"]].min(axis=None)), WITHIN) if len(rows) else WITHIN
     table = pd.DataFrame(
         {
-            "Technique": [formats.plain(formats.model(flag)) for _, flag in rows.iterrows()],
+            "Technique": [formats.plain(variant_name(flag)) for _, flag in rows.iterrows()],
             "Sparsest within 1 pt": [formats.sparsity(value) for value in rows["sparsity"]],
             "Worst class": [_cell(flag, "class", names, largest) for _, flag in rows.iterrows()],
             "Worst group": [_cell(flag, "group", names, largest) for _, flag in rows.iterrows()],

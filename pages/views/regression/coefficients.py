@@ -11,16 +11,17 @@ from engine.analysis.regression.population import LeftOut
 from engine.analysis.regression.result import Regression
 from engine.analysis.regression.terms import FACTORS, TERMS
 from pages.shared import formats
+from pages.shared.names import dataset_name, network_name, technique_name, treatment_name
 from pages.views.regression.charts import MOST_ROWS
 
 GROUPS = ("Class", "Unpruned accuracy", "Sparsity", "Treatment", "Technique", "Data set", "Network", "Setup")
 """Headings of the coefficients, what the page is about first."""
 
 NAMES = {
-    "dataset": formats.dataset,
-    "network": formats.network,
-    "treatment": formats.treatment,
-    "technique": formats.technique,
+    "dataset": dataset_name,
+    "network": network_name,
+    "treatment": treatment_name,
+    "technique": technique_name,
 }
 
 

@@ -1,6 +1,7 @@
 """The effects of a regression in words, beside what the paper found."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,9 @@ from engine.analysis.regression.result import Regression
 from engine.analysis.regression.terms import FACTORS, TERMS
 from pages.shared import formats
 from pages.views.regression.coefficients import NAMES
+
+Row = dict[Hashable, Any]
+"""An effect, by the columns of the table of effects."""
 
 FACTS = ("imbalance", "entropy")
 PUBLISHED_ROWS = 949_298
@@ -23,22 +27,22 @@ PAPER_FOUND = {
 """What its coefficients add up to, where that is no single number; at 90 % sparsity and unpruned accuracy 90 %."""
 
 
-def answer_sentence(found: Regression) -> str:
+def answer_sentence(regression: Regression) -> str:
     """What more of the training set and more entropy do to a class, all else equal; markdown."""
-    clauses = [_clause(row) for row in _rows(found, FACTS)]
+    clauses = [_clause(row) for row in _rows(regression, FACTS)]
     if clauses:
         return f"**All else equal, a class {'; a class '.join(clauses)}.**"
-    rows = _rows(found, ("accuracy0", "sparsity"))
-    why = " ".join(_absence(found, key) for key in FACTS)
+    rows = _rows(regression, ("accuracy0", "sparsity"))
+    why = " ".join(_absence(regression, key) for key in FACTS)
     return f"**{effect_sentence(rows[0])}** {why}" if rows else f"**No effect can be told.** {why}"
 
 
-def _clause(row: dict) -> str:
+def _clause(row: Row) -> str:
     sure = _give_or_take(row) + (", so it may be chance" if _may_be_zero(row) else "")
     return f"{_class_words(row)} keeps {_more(row['estimate'])} accuracy after pruning ({sure})"
 
 
-def _class_words(row: dict) -> str:
+def _class_words(row: Row) -> str:
     if row["key"] == "imbalance":
         return f"with {formats.number(100 * row['end'])} point more of the training set"
     if row["key"] == "entropy":
@@ -46,9 +50,9 @@ def _class_words(row: dict) -> str:
     return f"that starts {formats.number(100 * row['end'])} point higher"
 
 
-def detail_sentences(found: Regression) -> str:
+def detail_sentences(regression: Regression) -> str:
     """How the answer stands beside the paper, and under which errors it may be chance; markdown."""
-    s, rows = found.statistics, _rows(found, FACTS)
+    s, rows = regression.statistics, _rows(regression, FACTS)
     runs = "1 run" if s.n_runs == 1 else f"{formats.count(s.n_runs)} runs"
     parts = [f"From {formats.count(s.n_rows)} class accuracies of {runs} and {formats.count(s.n_classes)} classes."]
     if rows:
@@ -58,24 +62,24 @@ def detail_sentences(found: Regression) -> str:
         )
         tests = [
             f"{test.key} {'above' if test.direction > 0 else 'below'} 0, p {_p_words(test.p)}"
-            for test in found.tests
+            for test in regression.tests
             if not test.reason
         ]
-        words = ERRORS[found.errors].in_words
+        words = ERRORS[regression.errors].in_words
         kind = f"errors {words}" if " " in words else f"{words} errors"
         parts.append(f"Tested one-sided as there ({kind}): {'; '.join(tests)}.")
-    doubts = [text for row in rows if (text := _doubts(found, row))]
+    doubts = [text for row in rows if (text := _doubts(regression, row))]
     if doubts:
         parts.append(f"**It may be chance, though**: {'; '.join(doubts)}.")
-    parts += [text for key in FACTS if rows and (text := _absence(found, key))]
+    parts += [text for key in FACTS if rows and (text := _absence(regression, key))]
     return " ".join(parts)
 
 
-def _doubts(found: Regression, row: dict) -> str:
+def _doubts(regression: Regression, row: Row) -> str:
     """The errors with which an effect may be chance, although it is not with the chosen ones."""
     kinds = [
         f"{ERRORS[kind].in_words} ({_give_or_take(other)})"
-        for kind, other in _other_errors(found, row).items()
+        for kind, other in _other_errors(regression, row).items()
         if not _may_be_zero(row) and _may_be_zero(other) and np.isfinite(other["low"])
     ]
     return f"{row['key']} with errors {' or '.join(kinds)}" if kinds else ""
@@ -86,33 +90,35 @@ def _p_words(p: float) -> str:
     return text if text.startswith("<") else f"= {text}"
 
 
-def _agreement(rows: Sequence[dict]) -> str:
+def _agreement(rows: Sequence[Row]) -> str:
     other = [row["key"] for row in rows if row["estimate"] * _published(row) < 0]
     if not other:
         return "the same direction" if len(rows) == 1 else "the same directions"
     return "the opposite direction" if len(other) == len(rows) else f"the opposite direction for {other[0]}"
 
 
-def _published(row: dict) -> float:
+def _published(row: Row) -> float:
     return float((TERMS[row["key"]].published or np.nan) * row["end"])
 
 
-def _absence(found: Regression, key: str) -> str:
+def _absence(regression: Regression, key: str) -> str:
     """Why a fact about classes is not in the model; empty where it is."""
-    if _rows(found, (key,)):
+    if _rows(regression, (key,)):
         return ""
-    reason = next((out.reason for out in found.left_out if out.what == key), "it was not asked for")
+    reason = next((out.reason for out in regression.left_out if out.what == key), "it was not asked for")
     return f"{FACTORS[key].label.capitalize()} is not in the model: {formats.plain(reason)}."
 
 
-def _rows(found: Regression, keys: Sequence[str]) -> list[dict]:
+def _rows(regression: Regression, keys: Sequence[str]) -> list[Row]:
     """The effects of these keys with the chosen errors."""
-    rows = found.effects[found.effects["errors"] == found.errors].to_dict("records")
+    rows = regression.effects[regression.effects["errors"] == regression.errors].to_dict("records")
     return [row for key in keys for row in rows if row["key"] == key]
 
 
-def _other_errors(found: Regression, row: dict) -> dict[str, dict]:
-    rows = found.effects[(found.effects["key"] == row["key"]) & (found.effects["errors"] != found.errors)]
+def _other_errors(regression: Regression, row: Row) -> dict[str, Row]:
+    rows = regression.effects[
+        (regression.effects["key"] == row["key"]) & (regression.effects["errors"] != regression.errors)
+    ]
     return {str(other["errors"]): other for other in rows.to_dict("records")}
 
 
@@ -120,15 +126,15 @@ def _more(change: float) -> str:
     return f"{formats.points_in_words(change)} {'more' if change >= 0 else 'less'}"
 
 
-def _give_or_take(row: dict) -> str:
+def _give_or_take(row: Row) -> str:
     return formats.plus_minus(row["low"], row["high"]) or "± unknown"
 
 
-def _may_be_zero(row: dict) -> bool:
+def _may_be_zero(row: Row) -> bool:
     return not (row["low"] > 0 or row["high"] < 0)
 
 
-def effect_sentence(row: dict) -> str:
+def effect_sentence(row: Row) -> str:
     """One effect, without its interval."""
     size = formats.points_in_words(row["estimate"])
     if row["key"] in FACTS:
@@ -142,22 +148,22 @@ def effect_sentence(row: dict) -> str:
     return f"{formats.plain(name(row['end']))} ends {size} above {formats.plain(name(row['begin']))}."
 
 
-def effect_table(found: Regression) -> pd.DataFrame:
+def effect_table(regression: Regression) -> pd.DataFrame:
     """Every effect in words with its half intervals in points and what the paper found; markdown."""
     lines = []
-    for row in found.effects[found.effects["errors"] == found.errors].to_dict("records"):
-        others = _other_errors(found, row) | {found.errors: row}
+    for row in regression.effects[regression.effects["errors"] == regression.errors].to_dict("records"):
+        others = _other_errors(regression, row) | {regression.errors: row}
         halves = {f"± {ERRORS[kind].label}": _half(others[kind]) for kind in ("hac", "run", "class")}
         lines.append({"All else equal, on average": effect_sentence(row), **halves, "In the paper": _paper_words(row)})
     return pd.DataFrame(lines)
 
 
-def _half(row: dict) -> str:
+def _half(row: Row) -> str:
     text = formats.plus_minus(row["low"], row["high"]).removeprefix("± ") or formats.MISSING
     return f"*{text}*" if _may_be_zero(row) else text
 
 
-def _paper_words(row: dict) -> str:
+def _paper_words(row: Row) -> str:
     if row["key"] not in FACTS:
         return PAPER_FOUND[row["key"]]
     half = 1.96 * (TERMS[row["key"]].published_se or np.nan) * row["end"]

@@ -1,13 +1,13 @@
 """The Subgroups page in parts: which groups and rate are asked for, the sentence, the table."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from engine.analysis.examples.subgroups import RATES, SMALL
 from pages.shared import formats
-from pages.shared.cache import catalog as load
 from pages.shared.pickers import ExampleSet, Populations, distinct
 
 MOST_COLUMNS = 3
@@ -28,9 +28,9 @@ class SubgroupQuery:
     positive: int | None
 
 
-def choose_rates(what: ExampleSet) -> SubgroupQuery:
+def choose_rates(example_set: ExampleSet) -> SubgroupQuery:
     """The columns, the class and the rate, all in the address."""
-    offered = distinct(load.groupings(what.examples), lambda name: name.replace("_", " "))
+    offered = distinct(example_set.group_columns, lambda name: name.replace("_", " "))
     columns = st.multiselect(
         "Groups",
         list(offered),
@@ -41,7 +41,7 @@ def choose_rates(what: ExampleSet) -> SubgroupQuery:
         help="Columns of the examples with up to 20 values. Two or three are also crossed.",
         width=320,
     )
-    names = distinct([str(number) for number in what.classes["class"]], lambda c: what.class_names[int(c)])
+    names = distinct(map(str, example_set.classes["class"]), lambda c: example_set.class_names[int(c)])
     binary = len(names) == 2
     options = list(names) if binary else [EVERY, *names]
     chosen = str(
@@ -82,15 +82,9 @@ def answer_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populat
         f"; for **{formats.plain(worst['group'])}** ({formats.count(worst['n'])} examples) it changes by "
         f"**{formats.points(worst['change'])}**{relative}, {formats.points(worst['against_rest'])} against all others. "
     )
-    found = groups[groups["p_corrected"] < ALPHA]
-    if found.empty:
-        return (
-            text + f"None of {len(groups)} groups changes differently from the others beyond chance (5 %, corrected)."
-        )
-    return (
-        text
-        + f"{len(found)} of {len(groups)} groups change differently from the others beyond chance (5 %, corrected)."
-    )
+    n_differing = int((groups["p_corrected"] < ALPHA).sum())
+    change = f"{n_differing} of {len(groups)} groups change" if n_differing else f"None of {len(groups)} groups changes"
+    return f"{text}{change} differently from the others beyond chance (5 %, corrected)."
 
 
 def shown_table(table: pd.DataFrame, asked: SubgroupQuery) -> pd.DataFrame:
@@ -115,7 +109,7 @@ def shown_table(table: pd.DataFrame, asked: SubgroupQuery) -> pd.DataFrame:
     )
 
 
-def table_columns() -> dict[str, object]:
+def table_columns() -> dict[str, Any]:
     """How the columns of `shown_table` are shown."""
     column = st.column_config
     return {

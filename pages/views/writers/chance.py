@@ -3,7 +3,7 @@
 from engine.analysis.members.accuracy import MemberFacts
 from engine.analysis.members.permutation import Permuted
 from pages.shared import formats
-from pages.shared.members import Words
+from pages.views.writers.words import Words
 
 SIGNIFICANT = 0.05
 CERTAIN = 0.01

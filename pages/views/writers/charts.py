@@ -95,8 +95,8 @@ def change_against(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> 
 def attribute_histogram(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go.Figure:
     """How many members have which value of the attribute, series over series on the same bins."""
     assert look.attribute is not None
-    known = table[look.attribute].dropna().to_numpy(float)
-    edges = np.histogram_bin_edges(known, min(40, max(10, round(2 * np.sqrt(len(known))))))
+    values = table[look.attribute].dropna().to_numpy(float)
+    edges = np.histogram_bin_edges(values, min(40, max(10, round(2 * np.sqrt(len(values))))))
     figure = go.Figure()
     for name, colour, _, rows in _parts(table, look, colours, plain=True):
         counts, _ = np.histogram(rows[look.attribute].dropna(), edges)

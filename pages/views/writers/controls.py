@@ -1,37 +1,47 @@
 """The controls of the Writers page, all in the address, and the table of members that follows from them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.example_columns import MANY_MEMBERS, attribute_columns
 from engine.analysis.members.accuracy import member_accuracy
 from engine.analysis.members.permutation import Permuted
 from engine.errors import PruneScopeError
-from engine.run_spec import RunSpec
-from engine.store.study import examples_name
-from pages.shared import formats, members
-from pages.shared.cache import catalog as load
-from pages.shared.cache import predictions as load_predictions
+from pages.shared import formats
+from pages.shared.cache import catalog, predictions
 from pages.shared.frame import Frame
-from pages.shared.members import NetworkLabel, Words
+from pages.shared.names import dataset_name
+from pages.shared.pickers import (
+    ExampleSet,
+    VariantLook,
+    choose,
+    choose_level,
+    choose_variant,
+    distinct,
+    level_labels,
+    read_examples,
+    working_sparsity,
+)
 from pages.shared.training_note import training_of
+from pages.views.writers import words
 from pages.views.writers.charts import series_colours
+from pages.views.writers.words import NetworkLabel, Words
 
 MEAN = "mean of all"
-
-
-@dataclass(frozen=True)
-class WriterSet:
-    """What a study knows of its examples: the table, the names of the classes, and the settings of its runs."""
-
-    spec: RunSpec
-    examples: pd.DataFrame
-    class_names: dict[int, str]
-    groupings: tuple[str, ...]
+VARIANT_LOOK = VariantLook(
+    width=190,
+    narrow=130,
+    help={
+        "technique": "One of those switched on at the left.",
+        "treatment": "What happens to the weights that stay.",
+        "mitigation": "Whether training evened out the groups.",
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -66,82 +76,69 @@ class MemberView:
     of: Words
 
 
-def nothing(title: str, way_on: str) -> NoReturn:
-    """A sentence and a way on in place of the page."""
+def stop_with_classes(title: str, way_on: str) -> NoReturn:
+    """A sentence and a way on in place of the page, with a link to the classes."""
     st.info(f"**{title}** {way_on}", icon=":material/info:")
     st.page_link("pages/class_curves.py", label="See the classes instead", icon=":material/show_chart:")
     st.stop()
 
 
-def load_examples(frame: Frame) -> WriterSet:
+def load_members(frame: Frame) -> ExampleSet:
     """The examples of the experiment; stops with a sentence where they name no members."""
     try:
-        spec = load.spec(frame.source, frame.experiment)
-        name = examples_name(spec)
-        examples, facts = load.examples(frame.source, name), load.class_facts(frame.source, name)
-        examples = examples.drop(columns=list(members.TAKEN), errors="ignore")
+        example_set = read_examples(frame)
     except PruneScopeError as error:
-        nothing("The examples of these runs cannot be read.", formats.plain(error))
-    groupings = members.groupings(examples)
-    if not groupings:
-        nothing(
-            f"{formats.plain(formats.dataset(spec.dataset))} does not say who made its examples.",
-            f"This page needs a column of the examples with at least {members.MANY} members, such as the writers of "
+        stop_with_classes("The examples of these runs cannot be read.", formats.plain(error))
+    example_set = replace(example_set, examples=example_set.examples.drop(columns=list(words.TAKEN), errors="ignore"))
+    if not example_set.member_columns:
+        stop_with_classes(
+            f"{formats.plain(dataset_name(example_set.spec.dataset))} does not say who made its examples.",
+            f"This page needs a column of the examples with at least {MANY_MEMBERS} members, such as the writers of "
             "QMNIST. Choose such a data set on the left, or bring predictions with such a column.",
         )
-    names = dict(zip(facts["class"].astype(int), facts["name"].astype(str), strict=True))
-    return WriterSet(spec, examples, names, tuple(groupings))
+    return example_set
 
 
 def choose_network(frame: Frame) -> NetworkPair:
-    """Technique, treatment, sparsity and seeds, and what those networks said."""
-    rows = frame.keep(load.levels(frame.source, frame.experiment))
+    """Technique, treatment, sparsity and seeds, and what those networks predict."""
+    rows = frame.keep(catalog.levels(frame.source, frame.experiment))
     if rows.empty:
-        nothing("No run is switched on.", "Choose other techniques or treatments on the left.")
-    rows, names = _choose_kind(rows, frame.techniques)
-    labels = members.level_labels(rows)
+        stop_with_classes("No run is switched on.", "Choose other techniques or treatments on the left.")
+    rows, names = choose_variant(rows, frame.techniques, VARIANT_LOOK)
+    labels = level_labels(rows)
     if not labels:
-        nothing("These runs have no pruned level.", "There is nothing to compare with the dense network yet.")
-    level = st.select_slider(
-        "Sparsity",
-        list(labels),
-        max(labels),
-        format_func=labels.__getitem__,
-        key="level",
-        bind="query-params",
-        help="Share of the weights that is cut. It starts at the sparsest level.",
-        width=320,
-    )
+        stop_with_classes("These runs have no pruned level.", "There is nothing to compare with the dense network yet.")
+    level = choose_level(labels, max(labels), "the sparsest level")
     here = rows[(rows["level"] == level).to_numpy()].sort_values("seed")
     seeds = [f"seed {seed}" for seed in here["seed"]]
-    chosen = _pick("Seeds", [MEAN, *seeds], "seed", "A seed is a training of its own; the mean is steadier.", 130)
+    chosen = choose("Seeds", [MEAN, *seeds], "seed", "A seed is a training of its own; the mean is steadier.", 130)
     if chosen != MEAN:
         here = here.iloc[[seeds.index(chosen)]]
-    before, after, runs = _predictions(frame, here["run"].astype(str), int(level))
+    before, after, runs = _predictions(frame, here["run"].astype(str), level)
     seed = None if chosen == MEAN else int(here["seed"].iloc[0])
     moment = NetworkLabel(", ".join(names), float(here["sparsity"].mean()), len(before), seed)
     n_missing = 0 if seed is not None else rows["run"].nunique() - len(before)
-    training = training_of(frame.source, frame.experiment, rows, int(level))
-    return NetworkPair(before, after, runs, int(level), moment, n_missing, _working(rows, int(level)), training)
+    training = training_of(frame.source, frame.experiment, rows, level)
+    return NetworkPair(before, after, runs, level, moment, n_missing, working_sparsity(rows, level), training)
 
 
-def choose_members(what: WriterSet, compared: NetworkPair, dark: bool) -> MemberView:
+def choose_members(example_set: ExampleSet, compared: NetworkPair, dark: bool) -> MemberView:
     """Grouping, attribute, colour, series and size, and the members that are left."""
-    grouping = what.groupings[0]
-    if len(what.groupings) > 1:
-        columns = _named(what.groupings, _spaced)
+    grouping = example_set.member_columns[0]
+    if len(example_set.member_columns) > 1:
+        columns = distinct(example_set.member_columns, _spaced)
         text = "Any column of the examples with many members."
-        grouping = columns[_pick("Members", list(columns), "grouping", text, 130)]
-    table = member_accuracy(what.examples, compared.before, compared.after, grouping)
-    of = members.words(grouping, what.spec.dataset)
-    attributes = _named(members.attributes(what.examples), members.attribute_label)
+        grouping = columns[choose("Members", list(columns), "grouping", text, 130)]
+    table = member_accuracy(example_set.examples, compared.before, compared.after, grouping)
+    of = words.member_words(grouping, example_set.spec.dataset)
+    attributes = distinct(attribute_columns(example_set.examples), words.attribute_label)
     attribute = None
     if attributes:
-        text = "\n\n".join(f"**{formats.plain(name)}**: {words}" for name, words in members.ATTRIBUTES.values())
-        attribute = attributes[_pick("Attribute", list(attributes), "attribute", text, 130)]
-    parts = _named(members.parts(table), _spaced)
+        text = "\n\n".join(f"**{formats.plain(name)}**: {meaning}" for name, meaning in words.ATTRIBUTES.values())
+        attribute = attributes[choose("Attribute", list(attributes), "attribute", text, 130)]
+    parts = distinct(words.series_columns(table), _spaced)
     colours = {**parts, **attributes} or {"nothing": ""}
-    colour = colours[_pick("Colour by", list(colours), "colour", "What the colour of a point means.", 130)]
+    colour = colours[choose("Colour by", list(colours), "colour", "What the colour of a point means.", 130)]
     series = colour if colour in parts.values() else next(iter(parts.values()), None)
     palette = series_colours(table, series, dark)
     if series:
@@ -151,36 +148,22 @@ def choose_members(what: WriterSet, compared: NetworkPair, dark: bool) -> Member
         kept &= table[series].astype(str).isin(palette).to_numpy()
     shown = table[kept].reset_index(drop=True)
     if shown.empty:
-        nothing(f"No {formats.plain(of.member)} is left.", f"Ask for fewer {of.examples} each, or show more series.")
+        stop_with_classes(
+            f"No {formats.plain(of.member)} is left.", f"Ask for fewer {of.examples} each, or show more series."
+        )
     return MemberView(shown, len(table) - len(shown), grouping, attribute, colour, series, palette, of)
 
 
-def permuted_losses(frame: Frame, what: WriterSet, compared: NetworkPair, shown: MemberView, loss: float) -> Permuted:
+def permuted_losses(
+    frame: Frame, example_set: ExampleSet, compared: NetworkPair, shown: MemberView, loss: float
+) -> Permuted:
     """What the members that are shown would lose if it did not matter who they are."""
     names = pd.Index(shown.table[shown.grouping])
-    label = what.examples["label"].to_numpy()
-    before, after = ((said == label).mean(axis=0) for said in (compared.before, compared.after))
+    label = example_set.examples["label"].to_numpy()
+    before, after = ((predicted == label).mean(axis=0) for predicted in (compared.before, compared.after))
     asked = (frame.source, compared.runs, compared.level, shown.grouping, tuple(map(str, names)))
-    member = names.get_indexer(pd.Index(what.examples[shown.grouping]))
-    return load_predictions.dealt(asked, after - before, member, label, loss)
-
-
-def _choose_kind(rows: pd.DataFrame, techniques: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The rows of one technique, treatment and mitigation, and their names in a sentence."""
-    there = set(rows["technique"])
-    keys = _named([key for key in techniques if key in there], formats.technique)
-    technique = _pick("Technique", list(keys), "technique", "One of those switched on at the left.")
-    rows = rows[(rows["technique"] == keys[technique]).to_numpy()]
-    keys = _named(sorted(map(str, rows["treatment"].unique()), reverse=True), formats.treatment)
-    treatment = _pick("Treatment", list(keys), "treatment", "What happens to the weights that stay.", 130)
-    rows = rows[(rows["treatment"] == keys[treatment]).to_numpy()]
-    names = [formats.plain(technique), formats.plain(treatment).lower()]
-    mitigations = sorted(map(str, rows["mitigation"].unique()), key=lambda name: (name != "none", name))
-    if len(mitigations) > 1:
-        mitigation = _pick("Mitigation", mitigations, "mitigation", "Whether training evened out the groups.", 130)
-        rows = rows[(rows["mitigation"] == mitigation).to_numpy()]
-        names.append(f"mitigation {formats.plain(mitigation)}")
-    return rows, names
+    member = names.get_indexer(pd.Index(example_set.examples[shown.grouping]))
+    return predictions.dealt(asked, after - before, member, label, loss)
 
 
 def _choose_series(series: str, palette: dict[str, str]) -> dict[str, str]:
@@ -202,7 +185,7 @@ def _least(table: pd.DataFrame, of: Words) -> int:
         f"At least so many {of.examples}",
         1,
         max(largest, 2),
-        min(members.MANY, largest),
+        min(MANY_MEMBERS, largest),
         key="least",
         bind="query-params",
         help=f"Leaves out who has fewer: a rate over few {of.examples} says little.",
@@ -212,32 +195,18 @@ def _least(table: pd.DataFrame, of: Words) -> int:
 
 
 def _predictions(frame: Frame, runs: Sequence[str], level: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """What the runs that have both levels said, dense and at the level, and which these are."""
+    """What the runs that have both levels predict, dense and at the level, and which these are."""
     try:
-        found = {run: load.predictions(frame.source, run) for run in runs}
+        matrices = {run: catalog.predictions(frame.source, run) for run in runs}
     except PruneScopeError as error:
-        nothing("The predictions of these runs cannot be read.", formats.plain(error))
-    said = {run: one for run, one in found.items() if 0 in one[0] and level in one[0]}
-    if not said:
-        nothing("The dense network of these runs is missing.", "Without level 0 there is no before to compare with.")
-    before, after = (np.stack([matrix[levels == at][0] for levels, matrix in said.values()]) for at in (0, level))
-    return before, after, tuple(said)
-
-
-def _working(rows: pd.DataFrame, level: int) -> str:
-    last = members.last_working(rows)
-    if last is None or level <= last:
-        return ""
-    return formats.sparsity(float(rows.loc[(rows["level"] == last).to_numpy(), "sparsity"].mean()))
-
-
-def _pick(label: str, options: Sequence[str], key: str, text: str, width: int = 190) -> str:
-    return str(st.selectbox(label, options, key=key, bind="query-params", help=text, width=width))
-
-
-def _named(keys: Sequence[str], name: Callable[[str], str]) -> dict[str, str]:
-    """Keys by their names, in order."""
-    return {name(key): key for key in keys}
+        stop_with_classes("The predictions of these runs cannot be read.", formats.plain(error))
+    pairs = {run: (levels, matrix) for run, (levels, matrix) in matrices.items() if 0 in levels and level in levels}
+    if not pairs:
+        stop_with_classes(
+            "The dense network of these runs is missing.", "Without level 0 there is no before to compare with."
+        )
+    before, after = (np.stack([matrix[levels == at][0] for levels, matrix in pairs.values()]) for at in (0, level))
+    return before, after, tuple(pairs)
 
 
 def _spaced(name: str) -> str:

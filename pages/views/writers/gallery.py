@@ -6,10 +6,11 @@ import streamlit as st
 
 from pages.shared import formats
 from pages.shared.example_images import example_images
-from pages.shared.members import Words
-from pages.views.writers import tiles as digits
-from pages.views.writers.controls import NetworkPair, WriterSet
+from pages.shared.pickers import ExampleSet
+from pages.views.writers import tiles
+from pages.views.writers.controls import NetworkPair
 from pages.views.writers.tiles import KINDS
+from pages.views.writers.words import Words
 
 MOST = 400
 """So many images are drawn at most."""
@@ -21,14 +22,16 @@ LEGEND = (
 )
 
 
-def show_member(row: pd.Series, what: WriterSet, compared: NetworkPair, of: Words, dark: bool) -> None:
+def show_member(row: pd.Series, example_set: ExampleSet, compared: NetworkPair, of: Words, dark: bool) -> None:
     """All examples of the member in `row` (of `member_accuracy`), by class."""
     grouping = str(row.index[0])
-    where = np.flatnonzero((what.examples[grouping] == row[grouping]).to_numpy())
-    labels = what.examples["label"].to_numpy()[where]
-    table = digits.member_digits(labels, compared.before[:, where], compared.after[:, where], what.class_names)
+    where = np.flatnonzero((example_set.examples[grouping] == row[grouping]).to_numpy())
+    labels = example_set.examples["label"].to_numpy()
+    table = tiles.member_digits(
+        labels[where], compared.before[:, where], compared.after[:, where], example_set.class_names
+    )
     st.markdown(summary(row, table, compared, of))
-    images, problem = example_images(what.spec, what.examples["label"].to_numpy(), "Labels and predictions are")
+    images, problem = example_images(example_set.spec, labels, "Labels and predictions are")
     if images is None:
         st.info(problem, icon=":material/image_not_supported:")
         _show_table(table.assign(example=where), compared, of)
@@ -62,13 +65,13 @@ def _show_sheets(table: pd.DataFrame, images: np.ndarray, of: Words, dark: bool)
     columns = COLUMNS if len(by_class) > 2 else 4 * COLUMNS
     sheets, captions = [], []
     for _, rows in by_class:
-        sheets.append(digits.tile_sheet(rows, images[rows.index], columns, dark))
+        sheets.append(tiles.tile_sheet(rows, images[rows.index], columns, dark))
         captions.append(_class_words(rows))
     with st.container(horizontal=True, vertical_alignment="top", gap="small"):
         for sheet, caption in zip(sheets, captions, strict=True):
-            with st.container(width=digits.sheet_width(columns), gap="xsmall"):
+            with st.container(width=tiles.sheet_width(columns), gap="xsmall"):
                 st.markdown(caption)
-                st.image(sheet, width=digits.sheet_width(columns), alt=caption)
+                st.image(sheet, width=tiles.sheet_width(columns), alt=caption)
 
 
 def _class_words(rows: pd.DataFrame) -> str:

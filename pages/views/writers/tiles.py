@@ -1,12 +1,13 @@
 """One member's images as pictures: tiles by class, the wrong ones framed, with what was said before and after."""
 
-from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 
 import numpy as np
 import pandas as pd
 from PIL import Image, ImageDraw, ImageFont
+
+from engine.analysis.members.majority import majority, outcomes
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
@@ -25,29 +26,9 @@ SIDE, GAP, TEXT = 42, 6, 18
 SHARP = 2
 
 
-@dataclass(frozen=True)
-class Said:
-    """What the models said of some examples: the most frequent class, and the share of seeds that are right."""
-
-    prediction: np.ndarray
-    right: np.ndarray
-
-
-def said(predictions: np.ndarray, labels: np.ndarray) -> Said:
-    """The most frequent prediction of (seeds, examples); at a tie the right class, else the lowest number."""
-    predictions = np.atleast_2d(predictions).astype(np.int64)
-    n_classes = int(max(predictions.max(initial=0), labels.max(initial=0))) + 1
-    votes = (predictions[:, :, None] == np.arange(n_classes)).sum(axis=0)
-    right = votes[np.arange(len(labels)), labels]
-    usual = np.where(right == votes.max(axis=1), labels, votes.argmax(axis=1))
-    return Said(usual, right / len(predictions))
-
-
 def member_digits(labels: np.ndarray, before: np.ndarray, after: np.ndarray, names: dict[int, str]) -> pd.DataFrame:
     """One row per example of a member, in the order given: class, names of label, before, after, shares right, kind."""
-    first, second = said(before, labels), said(after, labels)
-    was, now = first.prediction == labels, second.prediction == labels
-    kind = np.select([was & now, was & ~now, ~was & now], ["right", "lost", "gained"], "both")
+    first, second = majority(before, labels), majority(after, labels)
 
     def named(numbers: np.ndarray) -> list[str]:
         return [names.get(int(number), str(number)) for number in numbers]
@@ -60,7 +41,7 @@ def member_digits(labels: np.ndarray, before: np.ndarray, after: np.ndarray, nam
             "after": named(second.prediction),
             "right_before": first.right,
             "right_after": second.right,
-            "kind": kind,
+            "kind": outcomes(first, second, labels),
         }
     )
 

@@ -1,4 +1,4 @@
-"""Writers, or the members of any other grouping: which groupings there are, and what a page says of their members."""
+"""What the Writers page says of its members, who may be those of any grouping, and its tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,20 +8,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.curves.working_levels import WORKING
 from engine.analysis.members.accuracy import MemberFacts
 from engine.analysis.members.lines import FULL
 from engine.analysis.members.slopes import WITHIN, SlopeChange
+from engine.analysis.members.spread import typical_half_width
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS
 
-MANY = 10
-"""A grouping with fewer members has no lines worth drawing."""
-
 SMALL = 30
 """Below this many examples a member's rate is marked as shaky."""
-
-WORKING = 0.75
-"""Share of the dense accuracy below which a network has broken down for everybody."""
 
 TAKEN = (
     "n",
@@ -93,25 +89,10 @@ class NetworkLabel:
         return f"mean of {self.n_seeds} seeds" if self.n_seeds > 1 else "one seed"
 
 
-def groupings(examples: pd.DataFrame) -> list[str]:
-    """Columns with many members, five examples each on average at least; the one with most members first."""
-    others = examples.drop(columns=["example", "label"], errors="ignore").select_dtypes(exclude="floating")
-    n_members = {str(name): int(others[name].nunique()) for name in others}
-    fitting = [name for name, n in n_members.items() if MANY <= n <= len(examples) / 5]
-    return sorted(fitting, key=lambda name: -n_members[name])
-
-
-def parts(members: pd.DataFrame) -> list[str]:
+def series_columns(members: pd.DataFrame) -> list[str]:
     """Groups that the members lie in, few enough to colour: columns of `member_accuracy` before n."""
     between = members.columns[1 : members.columns.get_loc("n")]
     return [str(name) for name in between if 2 <= members[name].nunique() <= len(GROUPS)]
-
-
-def attributes(examples: pd.DataFrame) -> list[str]:
-    """Float columns with more than one value; |tilt| first where there is one."""
-    floats = examples.select_dtypes("floating")
-    names = [str(name) for name in floats if floats[name].nunique() > 1]
-    return sorted(names, key=lambda name: name != "abs_tilt")
 
 
 def attribute_label(name: str) -> str:
@@ -119,35 +100,11 @@ def attribute_label(name: str) -> str:
     return ATTRIBUTES[name][0] if name in ATTRIBUTES else name.replace("_", " ")
 
 
-def words(member: str, dataset: str) -> Words:
+def member_words(member: str, dataset: str) -> Words:
     """What members and examples are called."""
     name = member.replace("_", " ")
     ending = "es" if name.endswith(("s", "x", "ch", "sh")) else "s"
     return Words(name, f"{name}{ending}", "digits" if dataset in DIGITS else "examples")
-
-
-def level_labels(levels: pd.DataFrame) -> dict[int, str]:
-    """The pruned levels by their mean sparsity, in order; the level's number where two look alike."""
-    means = levels[levels["level"] > 0].groupby("level")["sparsity"].mean()
-    labels = means.map(formats.sparsity)
-    alike = labels.duplicated(keep=False)
-    return {int(i): f"{labels[i]} (level {i})" if alike[i] else str(labels[i]) for i in labels.index}
-
-
-def last_working(levels: pd.DataFrame) -> int | None:
-    """The sparsest level that keeps three quarters of the dense accuracy; None where no pruned level does."""
-    means = levels.groupby("level")["accuracy"].mean()
-    kept = means[(means.index > 0) & (means >= WORKING * means.get(0, np.nan))]
-    return int(kept.index.max()) if len(kept) else None
-
-
-def round_step(values: pd.Series) -> float:
-    """A round number near one standard deviation, to speak of slopes in: 0.1, 0.2, 0.5, 1, ..."""
-    spread = float(values.std())
-    if not spread > 0:
-        return 1.0
-    exponent = np.floor(np.log10(spread))
-    return float(min((m * 10.0**e for e in (exponent, exponent + 1) for m in (1, 2, 5)), key=lambda s: abs(s - spread)))
 
 
 def loss_sentence(facts: MemberFacts, worst: str, moment: NetworkLabel, of: Words, where: str = "") -> str:
@@ -171,13 +128,13 @@ def slope_sentence(changes: Sequence[SlopeChange], attribute: str, step: float, 
     full, inside = changes[-1], next((row for row in changes if row.group == WITHIN and not row.reason), None)
     each = [row for row in changes[:-1] if row.group != WITHIN]
     name, kind = formats.plain(attribute_label(attribute)), formats.plain(series.replace("_", " "))
-    said = inside or full
-    if said.reason:
-        return f"Whether {name} matters more after pruning cannot be told: {said.reason}."
+    change = inside or full
+    if change.reason:
+        return f"Whether {name} matters more after pruning cannot be told: {change.reason}."
     text = (
-        f"**{_verdict(said, name)}**: {formats.number(step)} more of it goes with "
-        f"{formats.points(step * said.slope_before, 2)} of accuracy before and "
-        f"{formats.points(step * said.slope_after, 2)} after, a change of {change_words(said, step)}"
+        f"**{_verdict(change, name)}**: {formats.number(step)} more of it goes with "
+        f"{formats.points(step * change.slope_before, 2)} of accuracy before and "
+        f"{formats.points(step * change.slope_after, 2)} after, a change of {change_words(change, step)}"
     )
     text += f", the differences between {kind} taken out." if inside else "."
     if len(each) > 1:
@@ -230,7 +187,7 @@ def scatter_caution(table: pd.DataFrame, of: Words, n_left_out: int) -> str:
     """How far to trust one point."""
     members, n = formats.plain(of.members), formats.count(float(table["n"].median()))
     text = (
-        f"With about {n} {of.examples} each, one point is good to ± {100 * half_width(table):.0f} pt (95 %); "
+        f"With about {n} {of.examples} each, one point is good to ± {100 * typical_half_width(table):.0f} pt (95 %); "
         f"the worst of {formats.count(len(table))} is partly chance."
     )
     n_small = int((table["n"] < SMALL).sum())
@@ -239,11 +196,6 @@ def scatter_caution(table: pd.DataFrame, of: Words, n_left_out: int) -> str:
     if n_left_out:
         text += f" {formats.count(n_left_out)} {members} are left out by the filters."
     return text
-
-
-def half_width(members: pd.DataFrame) -> float:
-    """Half of the 95 % interval of a typical member's accuracy after pruning."""
-    return float(((members["after_high"] - members["after_low"]) / 2).median())
 
 
 def table_one(changes: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,156 @@
+"""What things are called: data sets, networks, techniques, treatments, measures, and what is made of them.
+
+Names are plain text unless a function says otherwise; sentences pass them through `formats.plain`, charts through
+`formats.chart_text`.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import pandas as pd
+
+from engine.analysis.columns import is_mitigated
+from engine.analysis.unfairness import UNFAIRNESS
+from engine.datasets.dataset_table import DATASETS
+from engine.networks.network_table import NETWORKS
+from engine.pruning.schedules import TREATMENTS
+from engine.pruning.techniques import TECHNIQUES, trains_after
+from pages.shared import formats
+
+Variant = tuple[str, str, str]
+"""Technique, treatment and mitigation."""
+
+Row: TypeAlias = "Mapping[Hashable, Any] | Mapping[str, Any] | pd.Series"
+"""A row of a table, by the names of its columns."""
+
+
+# -- one thing of the engine's tables; what is not in its table keeps its key -----------------------------------------
+
+
+def technique_name(key: str) -> str:
+    """A technique's name."""
+    return TECHNIQUES[key].label if key in TECHNIQUES else str(key)
+
+
+def network_name(key: str) -> str:
+    """A network's name."""
+    return NETWORKS[key].label if key in NETWORKS else str(key)
+
+
+def dataset_name(key: str, split: str = "") -> str:
+    """A data set's name, with its split where that is not the usual one: "QMNIST (writers)"."""
+    name = DATASETS[key].label if key in DATASETS else str(key)
+    return name if split in ("", "official") else f"{name} ({split})"
+
+
+def treatment_name(key: str) -> str:
+    """A treatment's name."""
+    return TREATMENTS[key].label if key in TREATMENTS else str(key)
+
+
+def measure_name(key: str) -> str:
+    """An unfairness measure's name."""
+    return UNFAIRNESS[key].label if key in UNFAIRNESS else str(key)
+
+
+def subject_name(network: str, dataset: str) -> str:
+    """What was pruned, as in "LeNet on QMNIST"."""
+    return f"{network_name(network)} on {dataset_name(dataset)}"
+
+
+# -- a variant: what tells the models of one experiment apart ---------------------------------------------------------
+
+
+def variant_name(row: Row) -> str:
+    """Technique, treatment and mitigation of a row in a sentence: "Global magnitude with rewind"."""
+    extra = f" and mitigation {row['mitigation']}" if is_mitigated(row["mitigation"]) else ""
+    return f"{technique_name(str(row['technique']))} with {treatment_name(str(row['treatment'])).lower()}{extra}"
+
+
+def variant_labels(variants: Sequence[Variant]) -> dict[str, Variant]:
+    """The variants by names that say no more than what tells them apart."""
+    differs = [len({variant[place] for variant in variants}) > 1 for place in range(3)]
+
+    def label(technique: str, treatment: str, mitigation: str) -> str:
+        words = [technique_name(technique)]
+        words += [treatment_name(treatment).lower()] if differs[1] else []
+        words += [f"mitigation {mitigation or 'none'}"] if differs[2] else []
+        return ", ".join(words)
+
+    return {label(*variant): variant for variant in variants}
+
+
+def legend_label(technique: str, mitigation: str, treatment: str = "") -> str:
+    """A variant in a chart's legend, where colour means the technique; the treatment comes last, if at all."""
+    words = [technique_name(technique), _mitigated(mitigation), treatment_name(treatment)]
+    return ", ".join(formats.chart_text(word) for word in words if word)
+
+
+# -- an operating point: a variant at a level -------------------------------------------------------------------------
+
+
+def point_name(point: Row) -> str:
+    """An operating point in a sentence; markdown."""
+    if point["level"] == 0:
+        return "the dense network"
+    way = formats.plain(treatment_name(str(point["treatment"]))).lower()
+    extra = f" and mitigation {formats.plain(point['mitigation'])}" if is_mitigated(point["mitigation"]) else ""
+    name = formats.plain(technique_name(str(point["technique"])))
+    if not trains_after(str(point["technique"])):
+        return f"{name}{extra}, without cutting a weight"
+    return f"{name} with {way}{extra} at {formats.sparsity(point['sparsity'])} sparsity"
+
+
+def point_label(point: Row) -> str:
+    """An operating point in a chart."""
+    if point["level"] == 0:
+        return "Dense network"
+    words = (technique_name(str(point["technique"])), treatment_name(str(point["treatment"])))
+    return ", ".join(formats.chart_text(word) for word in (*words, _mitigated(point["mitigation"])) if word)
+
+
+def point_short(point: Row) -> str:
+    """An operating point in a table: "Dense", or "Global magnitude, rewind"."""
+    if point["level"] == 0:
+        return technique_at(point["technique"], 0)
+    return f"{technique_name(str(point['technique']))}, {point['treatment']}"
+
+
+def point_with_level(point: Row) -> str:
+    """An operating point where several of its variant are told apart: "Global magnitude, rewind, level 3"."""
+    return "the dense network" if point["level"] == 0 else f"{point_short(point)}, level {point['level']}"
+
+
+def technique_at(key: str, level: int) -> str:
+    """A technique's name at a level; at level 0 it has not pruned yet: "Dense"."""
+    return technique_name(str(key)) if level else "Dense"
+
+
+def point_hovers(points: pd.DataFrame, measure: str, worst: pd.DataFrame) -> list[str]:
+    """What hover says of each operating point: variant, level, sparsity, accuracy, unfairness, worst class, seeds.
+
+    `worst` has the columns point, name and accuracy of the class with the lowest accuracy.
+    """
+    worst_of = dict(zip(worst["point"], zip(worst["name"], worst["accuracy"], strict=True), strict=True))
+    columns = ("point", "technique", "treatment", "mitigation", "level", "sparsity", "accuracy", "accuracy_sd")
+    values = zip(*(points[name].tolist() for name in (*columns, measure, "n_seeds")), strict=True)
+    rows = (dict(zip((*columns, measure, "n_seeds"), row, strict=True)) for row in values)
+    return ["<br>".join(_hover_lines(row, measure, worst_of.get(row["point"]))) for row in rows]
+
+
+def _hover_lines(row: Mapping[str, Any], measure: str, worst: tuple[str, float] | None) -> list[str]:
+    several = row["n_seeds"] > 1
+    lines = [
+        f"<b>{point_label(row)}</b>",
+        f"level {row['level']}, sparsity {formats.sparsity(row['sparsity'])}",
+        f"accuracy {formats.percent(row['accuracy'])}"
+        + (f" ± {100 * row['accuracy_sd']:.1f} over seeds" if several else ""),
+        f"{measure_name(measure)} {formats.unfairness(row[measure], measure)}",
+    ]
+    if worst is not None:
+        lines.append(f"worst class {formats.chart_text(worst[0])}: {formats.percent(worst[1])}")
+    return [*lines, f"{row['n_seeds']} seed{'s' if several else ''}"]
+
+
+def _mitigated(mitigation: str) -> str:
+    return f"mitigated ({mitigation})" if is_mitigated(mitigation) else ""
