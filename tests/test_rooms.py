@@ -174,10 +174,13 @@ def foreign_views(top: Path) -> Iterator[str]:
 
 
 def lonely(top: Path) -> Iterator[str]:
-    """Modules of pages/shared that serve one page only, its view included."""
+    """Modules of pages/shared that serve one page only, its view included.
+
+    Caches are exempt: `pages/shared/cache` is the only place that may cache, so what one page keeps stands there too.
+    """
     edges = everything(top)
     shared = [name for name in edges if name.startswith("pages.shared.") and not is_face(name, top)]
-    for name in shared:
+    for name in (name for name in shared if not name.startswith("pages.shared.cache.")):
         pages = set(_pages_over(name, edges))
         if len(pages) < 2:
             yield f"{name} serves {', '.join(sorted(pages)) or 'no page'} alone: it belongs to its view"
@@ -201,6 +204,14 @@ def everything(top: Path) -> dict[str, set[str]]:
         if (top / file).exists():
             edges[file.removesuffix(".py")] = imports_of(top / file) & edges.keys()
     return edges
+
+
+def caching_elsewhere(top: Path) -> Iterator[str]:
+    """Files other than the caches that call `st.cache_data` or `st.cache_resource`."""
+    caches = top / "pages" / "shared" / "cache"
+    for path in (*python_files(top, "pages"), *top.glob("*.py")):
+        if caches not in path.parents and "st.cache" in path.read_text(encoding="utf-8"):
+            yield f"{path.relative_to(top)} caches; only pages/shared/cache may"
 
 
 def drawing_caches(top: Path) -> Iterator[str]:
@@ -245,6 +256,7 @@ RULES = (
     same_names,
     foreign_views,
     lonely,
+    caching_elsewhere,
     drawing_caches,
     foreign_to_the_engine,
     torch_on_pages,
