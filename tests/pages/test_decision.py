@@ -1,6 +1,5 @@
 """Decision record: its facts are the choice's, its text is escaped, its JSON strict, its HTML needs nothing else."""
 
-import html
 import json
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,6 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 import streamlit as st
+from jinja2 import UndefinedError
+from markupsafe import escape
 
 from engine.analysis.frontier.choice import Choice, choose
 from engine.analysis.frontier.rejected import rivals
@@ -22,7 +23,7 @@ from pages.shared.cache import catalog as load
 from pages.shared.cache import points as load_points
 from pages.shared.frame import Frame
 from pages.views.frontier import tables as records
-from pages.views.frontier.decision_record import LIMITS, Decision, decision_html, decision_json
+from pages.views.frontier.decision_record import LIMITS, TEMPLATES, Decision, decision_html, decision_json
 from pages.views.frontier.words import choice_sentence
 from tests.support.studies import make_study
 
@@ -195,6 +196,7 @@ def test_html_shows_the_same_facts_and_figures() -> None:
     assert formats.unfairness(chosen["max_min"], "max_min") in words and "First & one" in words
     assert decision.link in words and decision.command in words and LIMITS[0] in words
     assert sum(tag == "table" for tag, _ in page.tags) == 6
+    assert sum(values.get("class") == "plotly-graph-div" for _, values in page.tags) == 2
     assert "Global magnitude" in words and "dominated by" in words
 
 
@@ -212,8 +214,46 @@ def test_html_shows_names_as_text() -> None:
     text = decision_html(decision, {NASTY: go.Figure()})
     page = Tags(text)
     assert not {tag for tag, _ in page.tags} & {"img", "b", "em"}
-    assert html.escape(f"{NASTY}1") in text and html.escape(NASTY) in text
+    assert escape(f"{NASTY}1") in text and escape(NASTY) in text
     assert strict(decision_json(decision))["classes"][0]["name"].startswith(NASTY)
+
+
+HOSTILE = "<script>alert(1)</script> \"double\" 'single' & {{ 7*7 }} {% raw %}"
+
+
+def test_html_escapes_every_value_and_runs_none_as_a_template() -> None:
+    decision, _, _ = made("planted")
+    table = pd.DataFrame({f"head {HOSTILE}": [f"cell {HOSTILE}"]})
+    hostile = replace(
+        decision,
+        study=f"study {HOSTILE}",
+        sentence=f"sentence {HOSTILE}",
+        chosen={f"fact {HOSTILE}": f"value {HOSTILE}"},
+        rivals=table,
+        classes=table,
+        groups=table,
+        cautions=[f"caution {HOSTILE}"],
+        runs=[{f"head {HOSTILE}": f"cell {HOSTILE}"}],
+        link=f"link {HOSTILE}",
+        command=f"command {HOSTILE}",
+        made=f"made {HOSTILE}",
+    )
+    text = decision_html(hostile, {f"title {HOSTILE}": go.Figure()})
+    page = Tags(decision_html(hostile, {}))
+    assert "script" not in {tag for tag, _ in page.tags}, "only a figure brings a script"
+    assert [values for tag, values in page.tags if tag == "a"] == [{"href": f"link {HOSTILE}"}]
+    counts = {"study": 2, "sentence": 1, "fact": 1, "value": 1, "head": 4, "cell": 4, "caution": 1, "title": 1}
+    counts |= {"link": 2, "command": 1, "made": 1}
+    assert {name: text.count(escape(f"{name} {HOSTILE}")) for name in counts} == counts
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &#34;double&#34; &#39;single&#39; &amp; {{ 7*7 }}" in text
+    assert HOSTILE not in text and "49" not in "".join(page.words)
+    ungrouped = replace(hostile, groups=pd.DataFrame(), no_groups=f"reason {HOSTILE}")
+    assert escape(f"no table of groups: reason {HOSTILE}.") in decision_html(ungrouped, {})
+
+
+def test_template_refuses_a_value_that_is_missing() -> None:
+    with pytest.raises(UndefinedError, match="'study' is undefined"):
+        TEMPLATES.get_template("decision_record.html.j2").render()
 
 
 def test_sentence_without_markdown_has_the_names_as_they_are() -> None:

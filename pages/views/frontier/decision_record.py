@@ -1,14 +1,16 @@
 """The decision record: a choice of operating point as a file for machines (JSON) and one for people (HTML)."""
 
-import html
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from plotly.basedatatypes import BaseFigure
 
 from engine.analysis.frontier.choice import Choice
@@ -24,13 +26,14 @@ LIMITS = (
     "Intervals show the spread over seeds, not over data sets or training protocols.",
 )
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; } th, td { text-align: left; padding: .3rem .6rem; }
-tr { border-bottom: 1px solid #d8dde3; } td.number, th.number { text-align: right; } code { background: #f3f5f7; }
-.small { color: #57606a; font-size: .85rem; }
-"""
+# A value is text whatever it holds, and a name that the template misspells is an error rather than a gap.
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 
 
 @dataclass(frozen=True)
@@ -84,43 +87,67 @@ def decision_json(decision: Decision) -> str:
     return json.dumps(_plain(values), indent=1, ensure_ascii=False, allow_nan=False)
 
 
+@dataclass(frozen=True)
+class Column:
+    """The head of a column; numbers stand to the right."""
+
+    title: str
+    numeric: bool
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as a document shows it: each row has one text per column."""
+
+    columns: list[Column]
+    rows: list[list[str]]
+
+
 def decision_html(decision: Decision, figures: Mapping[str, BaseFigure]) -> str:
     """The record for people: one page that needs nothing else."""
-    choice = decision.choice
-    parts = [
-        f"<h1>Decision record: {html.escape(decision.study)}</h1>",
-        f"<p>{html.escape(decision.sentence)}</p>",
-        "<h2>The rule</h2>",
-        _facts(
-            {
-                "Accuracy at least": formats.percent(choice.threshold),
-                "Unfairness measured as": measure_name(choice.measure),
-                "Fairness counts": f"{formats.number(choice.weight)} times as much as sparsity",
-                "Value": "sparsity − weight × unfairness",
-            }
-        ),
-        "<h2>The choice</h2>",
-        _facts({name: _words(name, value, choice.measure) for name, value in decision.chosen.items()}),
-    ]
+    template = TEMPLATES.get_template("decision_record.html.j2")
+    return template.render(_context(decision), charts=_charts(figures))
+
+
+def _context(decision: Decision) -> dict[str, Any]:
+    """What the template shows, in plain texts; none of it is markup."""
+    choice, measure = decision.choice, decision.choice.measure
+    return {
+        "study": decision.study,
+        "sentence": decision.sentence,
+        "rule": [
+            ("Accuracy at least", formats.percent(choice.threshold)),
+            ("Unfairness measured as", measure_name(measure)),
+            ("Fairness counts", f"{formats.number(choice.weight)} times as much as sparsity"),
+            ("Value", "sparsity − weight × unfairness"),
+        ],
+        "chosen": [(_title(name), _words(name, value, measure)) for name, value in decision.chosen.items()],
+        "classes": _grid(decision.classes, measure),
+        "groups": _grid(decision.groups, measure),
+        "no_groups": decision.no_groups,
+        "rivals": _grid(decision.rivals, measure),
+        "runs": _grid(pd.DataFrame(decision.runs), measure),
+        "command": decision.command,
+        "link": decision.link,
+        "limits": [*decision.cautions, *LIMITS],
+        "made": decision.made,
+    }
+
+
+def _charts(figures: Mapping[str, BaseFigure]) -> list[tuple[str, Markup]]:
+    """Each figure's title and its markup; the first one brings the script that draws them all."""
+    charts = []
     for number, (title, figure) in enumerate(figures.items()):
-        drawn = go.Figure(figure.to_dict()).update_layout(template="plotly_white")
-        parts += [f"<h2>{html.escape(title)}</h2>", drawn.to_html(ALONE, full_html=False, include_plotlyjs=number == 0)]
-    parts += ["<h2>Class by class</h2>", _table(decision.classes, choice.measure), "<h2>Group by group</h2>"]
-    missing = f"<p>There is no table of groups: {html.escape(decision.no_groups)}.</p>"
-    parts += [
-        _table(decision.groups, choice.measure) if len(decision.groups) else missing,
-        "<h2>Rivals, and why they lost</h2>",
-        _table(decision.rivals, choice.measure),
-        "<h2>How it was made</h2>",
-        _table(pd.DataFrame(decision.runs), choice.measure),
-        f"<p>Reproduce one run: <code>{html.escape(decision.command)}</code></p>",
-        f'<p>Reopen this view: <a href="{html.escape(decision.link, quote=True)}">{html.escape(decision.link)}</a></p>',
-        "<h2>Limits</h2>",
-        "<ul>" + "".join(f"<li>{html.escape(text)}</li>" for text in (*decision.cautions, *LIMITS)) + "</ul>",
-        f'<p class="small">Made {html.escape(decision.made)}.</p>',
-    ]
-    head = f'<meta charset="utf-8"><title>Decision record: {html.escape(decision.study)}</title><style>{STYLE}</style>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
+        light = go.Figure(figure.to_dict()).update_layout(template="plotly_white")
+        # Plotly escapes what it writes into its own script.
+        charts.append((title, Markup(light.to_html(ALONE, full_html=False, include_plotlyjs=number == 0))))
+    return charts
+
+
+def _grid(table: pd.DataFrame, measure: str) -> Grid:
+    columns = [Column(_title(name), pd.api.types.is_numeric_dtype(table[name])) for name in table]
+    rows = [[_words(name, value, measure) for name, value in row.items()] for row in table.to_dict("records")]
+    return Grid(columns, rows)
 
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -137,24 +164,6 @@ def _plain(value: Any) -> Any:
         return None
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _facts(values: dict[str, str]) -> str:
-    rows = "".join(f"<tr><th>{html.escape(_title(k))}</th><td>{html.escape(v)}</td></tr>" for k, v in values.items())
-    return f"<table>{rows}</table>"
-
-
-def _table(table: pd.DataFrame, measure: str) -> str:
-    numeric = {name: pd.api.types.is_numeric_dtype(table[name]) for name in table}
-    kind = {name: ' class="number"' if is_number else "" for name, is_number in numeric.items()}
-    head = "".join(f"<th{kind[name]}>{html.escape(_title(name))}</th>" for name in table)
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{kind[name]}>{html.escape(_words(name, value, measure))}</td>" for name, value in row.items())
-        + "</tr>"
-        for row in table.to_dict("records")
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 RATES = ("accuracy", "dense", "control", "low", "high")
