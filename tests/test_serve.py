@@ -52,7 +52,10 @@ def test_nothing_to_read_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PRUNESCOPE_STUDIES", str(tmp_path))
     if has_study:
         (tmp_path / "empty" / "runs").mkdir(parents=True)
+    asked: list[str] = []
+    monkeypatch.setattr(load, "experiments", lambda source: asked.append(source.study.path.name) or [])
     read_ahead()
+    assert asked == ["empty"] * has_study
 
 
 def test_what_cannot_be_read_is_left_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

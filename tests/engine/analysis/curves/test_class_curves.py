@@ -1,6 +1,5 @@
 """Curves against plain loops and scipy, and the class that falls first."""
 
-import numpy as np
 import pytest
 from scipy import stats
 
@@ -8,6 +7,7 @@ from engine.analysis.columns import MODEL
 from engine.analysis.curves.class_curves import (
     NO_DENSE,
     NO_FALL,
+    FirstToFall,
     class_curves,
     first_to_fall,
     total_curves,
@@ -36,13 +36,15 @@ def test_class_curves_equal_a_plain_loop() -> None:
 
 def test_class_without_examples_has_no_accuracy() -> None:
     empty = class_curves(study_tables()[1]).query("`class` == 9")
+    assert len(empty) == 2 * 4, "the class is listed at every level of both techniques"
     assert empty["accuracy"].isna().all() and empty["dense_accuracy"].isna().all()
     assert (empty["n"] == 0).all() and (empty["n_seeds"] == 0).all()
 
 
 def test_one_seed_has_a_mean_and_no_interval() -> None:
     levels, classes = study_tables(n_seeds=1)
-    for curves in (class_curves(classes[classes["class"] < 9]), total_curves(levels)):
+    for curves, n_rows in ((class_curves(classes[classes["class"] < 9]), 2 * 4 * 9), (total_curves(levels), 2 * 4)):
+        assert len(curves) == n_rows
         assert curves["accuracy"].notna().all() and (curves["n_seeds"] == 1).all()
         assert curves[["sd", "low", "high"]].isna().all(axis=None)
 
@@ -50,17 +52,18 @@ def test_one_seed_has_a_mean_and_no_interval() -> None:
 def test_total_curves_hold_the_dense_mean() -> None:
     levels, _ = study_tables()
     curves = total_curves(levels)
+    assert len(curves) == 2 * 4
     for technique, rows in curves.groupby("technique"):
         dense = levels[(levels["technique"] == technique) & (levels["level"] == 0)]
         assert rows["dense_accuracy"].tolist() == pytest.approx([dense["accuracy"].mean()] * 4)
-    assert total_curves(levels[levels["level"] > 0])["dense_accuracy"].isna().all()
+    assert total_curves(levels[levels["level"] > 0])["dense_accuracy"].isna().tolist() == [True] * 2 * 3
 
 
 def test_unfairness_curves_count_the_seeds_that_have_the_measure() -> None:
     _, classes = study_tables()
     table = unfairness_table(classes[(classes["level"] > 0) | (classes["seed"] > 0)])
     curves = unfairness_curves(table, "change_range")
-    assert (curves["n_seeds"] == 2).all()
+    assert curves["n_seeds"].tolist() == [2] * 2 * 4
     expected = table.groupby(["technique", "level"])["change_range"].mean()
     assert curves["unfairness"].to_numpy() == pytest.approx(expected.to_numpy())
 
@@ -84,5 +87,4 @@ def test_empty_study_has_empty_curves() -> None:
     levels, classes = (table.iloc[:0] for table in study_tables())
     assert class_curves(classes).empty and total_curves(levels).empty
     assert unfairness_curves(unfairness_table(classes), "max_min").empty
-    assert first_to_fall(class_curves(classes)).reason == NO_DENSE
-    assert np.isfinite(first_to_fall(class_curves(classes)).drop)
+    assert first_to_fall(class_curves(classes), drop=0.3) == FirstToFall(drop=0.3, reason=NO_DENSE)

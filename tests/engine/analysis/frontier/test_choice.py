@@ -123,5 +123,6 @@ def test_choices_by_measure_equal_each_choice_alone() -> None:
         assert table["unfairness"][measure] == points[measure][choice.chosen]
         assert table["accuracy"][measure] == points["accuracy"][choice.chosen]
     nothing = choices_by_measure(points, 2.0, 1.0)
+    assert list(nothing["measure"]) == list(UNFAIRNESS)
     assert nothing["chosen"].isna().all() and (nothing["reason"] == BELOW_THRESHOLD).all()
     assert nothing["sparsity"].isna().all()

@@ -1,6 +1,7 @@
 """Reasons why points lose, against a check of every pair."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +32,9 @@ def test_each_reason_is_true(rows: list[tuple[float, float, float]]) -> None:
             s2, u2, a2 = rows[rival["dominated_by"]]
             assert s2 >= s and u2 <= u and (s2, u2) != (s, u) and a2 >= 0.4
         else:
-            assert rival["reason"] == LOWER and rival["behind"] >= 0 and choice.frontier[rival["position"]]
+            assert rival["reason"] == LOWER and choice.frontier[rival["position"]]
+            s2, u2, _ = rows[choice.chosen]
+            assert rival["behind"] == pytest.approx((s2 - u2) - (s - u)) and rival["behind"] >= 0
         assert (rival["reason"] == DOMINATED) == (rival["dominated_by"] is not None and rival.notna()["dominated_by"])
 
 
