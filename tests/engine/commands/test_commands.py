@@ -21,7 +21,7 @@ RUN = "run --dataset digits --network lenet --technique l1_structured --treatmen
 def test_list_prints_every_row(things: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", things]) == 0
     printed = capsys.readouterr().out
-    assert all(row.key in printed and row.label in printed for row in THINGS[things].values())
+    assert THINGS[things] and all(row.key in printed and row.label in printed for row in THINGS[things].values())
 
 
 def test_run_then_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

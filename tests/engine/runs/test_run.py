@@ -8,13 +8,14 @@ import signal
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from engine.errors import PruneScopeError
-from engine.pruning.masks import EmptyLayer
+from engine.pruning.masks import EmptyLayer, Masks, count_kept, cut_masks
 from engine.pruning.schedules import planned_levels
 from engine.run_spec import Progress, RunSpec
 from engine.runs import run as experiment
@@ -147,7 +148,9 @@ def test_tables_agree_with_each_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("technique", ["gradient", "undecayed", "global_random", "global_unstructured"])
-def test_oneshot_starts_each_level_from_the_dense_network(tmp_path: Path, technique: str) -> None:
+def test_oneshot_starts_each_level_from_the_dense_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, technique: str
+) -> None:
     spec = RunSpec(
         "digits",
         "lenet",
@@ -160,11 +163,18 @@ def test_oneshot_starts_each_level_from_the_dense_network(tmp_path: Path, techni
         weight_decay=0.0005,
         batch_size=64,
     )
-    both = run_in(tmp_path / "both", spec)
-    np.testing.assert_allclose(both.levels()["sparsity"], [0, 0.3, 0.6], atol=1e-4)
-    alone = run_in(tmp_path / "alone", replace(spec, sparsities=(0.6,)))
-    if technique != "global_random":  # the level's number is part of the random draw
-        assert both.levels()["n_kept"].iloc[-1] == alone.levels()["n_kept"].iloc[-1]
+    starts: list[tuple[dict[str, torch.Tensor], Masks]] = []
+
+    def watched(weights: dict[str, torch.Tensor], masks: Masks, *others: Any) -> Masks:
+        starts.append(({name: weight.detach().clone() for name, weight in weights.items()}, masks))
+        return cut_masks(weights, masks, *others)
+
+    monkeypatch.setattr(experiment, "cut_masks", watched)
+    study = run_in(tmp_path, spec)
+    np.testing.assert_allclose(study.levels()["sparsity"], [0, 0.3, 0.6], atol=1e-4)
+    (first, _), (second, _) = starts
+    assert first and all(torch.equal(first[name], second[name]) for name in first)
+    assert [count_kept(masks) for _, masks in starts] == [study.levels()["n_weights"].iloc[0]] * 2
 
 
 def test_gradual_reaches_its_sparsity_while_training(tmp_path: Path) -> None:
