@@ -25,8 +25,9 @@ RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin prunescope \
 COPY .streamlit ./.streamlit
 COPY engine ./engine
 COPY pages ./pages
-COPY app.py serve.py ./
-RUN python -m compileall -q app.py serve.py engine pages
+COPY data ./data
+COPY pyproject.toml setup.py README.md app.py serve.py prunescope.py ./
+RUN python -m pip install --quiet --no-deps --no-build-isolation .
 COPY --chown=prunescope:prunescope data /data/studies
 
 # Inside a container "localhost" would be reached by nobody; .streamlit/config.toml keeps it for everyone else.
@@ -39,4 +40,4 @@ VOLUME /data
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import urllib.request as r; r.build_opener(r.ProxyHandler({})).open('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
-CMD ["python", "-m", "streamlit", "run", "serve.py"]
+CMD ["prunescope", "serve", "--no-browser"]

@@ -6,10 +6,12 @@ PORT ?= 8501
 
 .PHONY: run test check bench demo docs screenshots format clean
 
-$(VENV)/.installed: requirements.txt
+# The project itself is installed as a link to this folder, so that `.venv/bin/prunescope` is there and never stale.
+$(VENV)/.installed: requirements.txt pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/python -m compileall -q app.py serve.py engine pages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q app.py serve.py prunescope.py engine pages
 	touch $@
 
 $(VENV)/.installed-tests: $(VENV)/.installed tests/requirements.txt
@@ -17,7 +19,7 @@ $(VENV)/.installed-tests: $(VENV)/.installed tests/requirements.txt
 	touch $@
 
 run: $(VENV)/.installed
-	$(BIN)/python -m streamlit run serve.py --server.port $(PORT)
+	$(BIN)/prunescope serve --port $(PORT)
 
 # What fails beside other tests is tried once more by itself: browsers and killed processes need time of their own.
 # The first pass spares the words about failures that the second gives.
@@ -38,9 +40,9 @@ bench: $(VENV)/.installed-tests
 
 # Computes what the study that ships still lacks: hours.
 demo: $(VENV)/.installed
-	$(BIN)/python -m engine data get qmnist
-	$(BIN)/python -m engine data get fashion-mnist
-	$(BIN)/python -m engine sweep run demo --study data/demo
+	$(BIN)/prunescope data get qmnist
+	$(BIN)/prunescope data get fashion-mnist
+	$(BIN)/prunescope sweep run demo --study data/demo
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/build.py

@@ -1,9 +1,12 @@
 """Starts the dashboard, and reads what its first page shows while the browser still loads.
 
-`streamlit run app.py` starts it without that.
+`prunescope serve` runs it, and names the address that a browser opens; `streamlit run serve.py` does as well from a
+clone, and `streamlit run app.py` starts without all that.
 """
 
 import logging
+import os
+import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from threading import Thread
@@ -35,9 +38,24 @@ def read_ahead() -> None:
 
 @asynccontextmanager
 async def reading_ahead(app: App) -> AsyncIterator[None]:
-    """Begin to read as soon as the server runs."""
+    """Begin to read as soon as the server runs, and open a browser where one is asked for."""
     Thread(target=read_ahead, name=AHEAD, daemon=True).start()
+    if address := os.environ.pop("PRUNESCOPE_BROWSER", ""):
+        Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     yield
 
 
 app = App("app.py", lifespan=reading_ahead)
+
+
+def main() -> None:
+    """Have Streamlit run this file; Ctrl-C is how a server ends, and no mistake."""
+    from click import Abort
+    from streamlit.web.cli import main as run_streamlit
+
+    with suppress(KeyboardInterrupt, Abort):
+        run_streamlit(["run", __file__], standalone_mode=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""The command line: `python -m engine COMMAND`."""
+"""The command line without installing: `python -m engine COMMAND` is `prunescope COMMAND`."""
 
 import sys
 

@@ -22,7 +22,7 @@ def show_study(options: Namespace) -> None:
     found, console = catalog.refresh(Study(options.study), "levels"), wide_console()
     levels = pd.concat([found.levels, found.control_levels], ignore_index=True)
     if levels.empty:
-        console.print(f"No finished run in {options.study}; `python -m engine run --help` says how to make one.")
+        console.print(f"No finished run in {options.study}; `{options.program} run --help` says how to make one.")
         return
     identity = ["dataset", "split", "network", "technique", "treatment", "seed", "protocol"]
     heads = [*identity, "levels", "dense accuracy", "last sparsity", "last accuracy"]

@@ -3,8 +3,6 @@
 What comes out is shared by all sessions: never change it.
 """
 
-import os
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,9 +27,9 @@ from engine.store.catalog import Catalog
 from engine.store.parquet import from_parquet
 from engine.store.run_tables import is_right
 from engine.store.study import Study, examples_name
+from engine.store.study_folders import studies_in
+from engine.store.study_folders import studies_root as studies_root
 
-TOP = Path(__file__).resolve().parents[3]
-_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 EXPERIMENT = ("dataset", "split", "network", "schedule", "protocol")
 """What must be equal for models to be compared on one page."""
 
@@ -71,16 +69,10 @@ class RedFlags:
     no_groups: str
 
 
-def studies_root() -> Path:
-    """The folder whose subfolders are the studies to choose from."""
-    return Path(os.environ.get("PRUNESCOPE_STUDIES") or TOP / "data")
-
-
 def study_names() -> list[str]:
-    """Names of the studies under the root; `demo` first."""
+    """Names of the studies under the root, the one to open first at the front."""
     root = studies_root()
-    names = [p.name for p in root.iterdir() if _NAME.match(p.name) and (p / "runs").is_dir()] if root.is_dir() else []
-    return sorted(names, key=lambda name: (name != "demo", name))
+    return studies_in(root) if root.is_dir() else []
 
 
 def source(name: str) -> Source:

@@ -1,0 +1,10 @@
+"""The list of packages; all else about the build is in pyproject.toml, which cannot add to a list that it finds."""
+
+from setuptools import find_packages, setup
+
+ROOMS = find_packages(include=["engine", "engine.*"])
+PAGES = ["pages", *(f"pages.{name}" for name in find_packages("pages"))]
+LAID_WITHIN = ["pages.settings", "pages.studies.demo"]
+"""Folders from elsewhere in the repository, by `package-dir`."""
+
+setup(packages=[*ROOMS, *PAGES, *LAID_WITHIN])
