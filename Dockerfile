@@ -15,7 +15,7 @@ ENV PATH=/opt/venv/bin:$PATH \
     PIP_NO_CACHE_DIR=1 \
     PIP_DISABLE_PIP_VERSION_CHECK=1
 
-WORKDIR /app
+WORKDIR /src
 COPY requirements.txt ./
 RUN python3 -m venv /opt/venv \
     && python -m pip install --quiet ${PIP_OPTIONS} -r requirements.txt
@@ -27,9 +27,11 @@ COPY engine ./engine
 COPY pages ./pages
 COPY data ./data
 COPY pyproject.toml setup.py README.md app.py serve.py prunescope.py ./
-RUN python -m pip install --quiet --no-deps --no-build-isolation .
+RUN python -m pip install --quiet --no-deps --no-build-isolation . \
+    && rm -rf /src/*
 COPY --chown=prunescope:prunescope data /data/studies
 
+WORKDIR /data
 # Inside a container "localhost" would be reached by nobody; .streamlit/config.toml keeps it for everyone else.
 ENV STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
     STREAMLIT_SERVER_PORT=8501 \

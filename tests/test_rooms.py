@@ -28,8 +28,8 @@ LAYERS = (
     {"specs"},
     {"datasets", "networks", "pruning"},
     {"analysis"},
-    {"run_spec"},
-    {"setting"},
+    {"run_spec", "study_folders", "table"},
+    {"setting", "import_path", "plain_names"},
     {"errors"},
 )
 """The engine's rooms from the command line down; a room imports those below it, and no neighbour of its own layer."""

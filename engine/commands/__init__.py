@@ -3,35 +3,39 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from engine import __version__
-from engine.commands import export_study as export
-from engine.commands import fit_regression as regression
-from engine.commands import get_data as data
-from engine.commands import import_file as importing
-from engine.commands import list_tables as lists
-from engine.commands import rebuild_run as rebuild
-from engine.commands import run_one as run
-from engine.commands import run_sweep as sweep
-from engine.commands import serve_pages as serve
-from engine.commands import show_study as show
-from engine.commands import verify_study as verify
 from engine.errors import PruneScopeError
 
-COMMANDS = (serve, lists, run, sweep, show, regression, verify, rebuild, data, importing, export)
+COMMANDS = {
+    "serve": "serve_pages",
+    "list": "list_tables",
+    "run": "run_one",
+    "sweep": "run_sweep",
+    "show": "show_study",
+    "regression": "fit_regression",
+    "verify": "verify_study",
+    "rebuild": "rebuild_run",
+    "data": "get_data",
+    "import": "import_file",
+    "export": "export_study",
+}
+"""Commands and their modules, loaded when they are asked for: a server need not wait for what a run needs."""
 MODULE = "python -m engine"
 """What to type without installing; errors from below name it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 done, 1 a mistake that was said, 2 arguments that make no sense, 130 interrupted."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     program = program_name(sys.argv[0])
     parser = argparse.ArgumentParser(program, description="Run, inspect and show pruning experiments.")
     parser.add_argument("--version", action="version", version=f"PruneScope {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add(commands)
+    for name in arguments[:1] if set(arguments[:1]) & COMMANDS.keys() else COMMANDS:
+        import_module(f"{__name__}.{COMMANDS[name]}").add(commands)
     options = parser.parse_args(arguments, argparse.Namespace(program=program))
     try:
         return options.act(options) or 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import PruneScopeError, unknown_name
-from engine.store.study_folders import SHIPPED, SOURCE, studies_in, studies_root, study_and_root
+from engine.study_folders import SHIPPED, SOURCE, studies_in, studies_root, study_and_root
 
 SETTINGS = (SOURCE / ".streamlit" / "config.toml", SOURCE / "pages" / "settings" / "config.toml")
 """Streamlit's settings in a clone, and in an installed package."""

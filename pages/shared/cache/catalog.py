@@ -27,8 +27,8 @@ from engine.store.catalog import Catalog
 from engine.store.parquet import from_parquet
 from engine.store.run_tables import is_right
 from engine.store.study import Study, examples_name
-from engine.store.study_folders import studies_in
-from engine.store.study_folders import studies_root as studies_root
+from engine.study_folders import studies_in
+from engine.study_folders import studies_root as studies_root
 
 EXPERIMENT = ("dataset", "split", "network", "schedule", "protocol")
 """What must be equal for models to be compared on one page."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.errors import PruneScopeError
 
-SOURCE = Path(__file__).resolve().parents[2]
+SOURCE = Path(__file__).resolve().parents[1]
 """The folder of the engine, the pages and the server: a clone, or where packages are installed."""
 SHIPPED = SOURCE / "pages" / "studies"
 """The studies of an installed package; a clone has none there, because it has them in `data`."""
