@@ -29,24 +29,27 @@ MODULE = "python -m engine"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 done, 1 a mistake that was said, 2 arguments that make no sense, 130 interrupted."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    program = program_name(sys.argv[0])
-    parser = argparse.ArgumentParser(program, description="Run, inspect and show pruning experiments.")
-    parser.add_argument("--version", action="version", version=f"PruneScope {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name in arguments[:1] if set(arguments[:1]) & COMMANDS.keys() else COMMANDS:
-        import_module(f"{__name__}.{COMMANDS[name]}").add(commands)
-    options = parser.parse_args(arguments, argparse.Namespace(program=program))
+    options = parsed(sys.argv[1:] if arguments is None else arguments, program_name(sys.argv[0]))
     try:
         return options.act(options) or 0
     except PruneScopeError as error:
-        print(f"{error}".replace(MODULE, program), file=sys.stderr)
+        print(f"{error}".replace(MODULE, options.program), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("Interrupted. Start the same command again to go on from the last finished level.", file=sys.stderr)
         return 130
     except BrokenPipeError:
         return 0
+
+
+def parsed(arguments: Sequence[str], program: str) -> argparse.Namespace:
+    """What the arguments ask for: the command's function as `act`, and its options."""
+    parser = argparse.ArgumentParser(program, description="Run, inspect and show pruning experiments.")
+    parser.add_argument("--version", action="version", version=f"PruneScope {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name in arguments[:1] if set(arguments[:1]) & COMMANDS.keys() else COMMANDS:
+        import_module(f"{__name__}.{COMMANDS[name]}").add(commands)
+    return parser.parse_args(arguments, argparse.Namespace(program=program))
 
 
 def program_name(started: str) -> str:
