@@ -1,6 +1,7 @@
 """The image is built from what is there and runs as nobody special; the server's settings are the safe ones."""
 
 import fnmatch
+import json
 import os
 import re
 import shlex
@@ -10,6 +11,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
+from engine.commands import parsed
+from engine.commands.serve_pages import serve_pages
 
 TOP = Path(__file__).resolve().parents[1]
 
@@ -79,6 +83,35 @@ def test_everything_copied_is_there_and_not_ignored() -> None:
             assert (TOP / source).exists(), f"COPY {source}: there is none"
             kept = [rule for rule in rules if rule.startswith("!") and rule[1:].split("/")[0] == source]
             assert kept, f".dockerignore leaves {source} out"
+
+
+def test_image_installs_the_project_from_all_that_a_build_takes() -> None:
+    names = [name for name, _ in instructions()]
+    installs = next(n for n, (name, rest) in enumerate(instructions()) if name == "RUN" and rest.endswith("/src/*"))
+    assert "pip install --quiet --no-deps --no-build-isolation . " in instructions()[installs][1]
+    copied = {
+        word
+        for name, rest in instructions()[:installs]
+        if name == "COPY"
+        for word in rest.split()[:-1]
+        if not word.startswith("--")
+    }
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
+    setuptools = project["tool"]["setuptools"]
+    modules = {f"{name}.py" for name in setuptools["py-modules"]}
+    elsewhere = {folder.split("/")[0] for folder in setuptools["package-dir"].values()}
+    read = {project["project"]["readme"], setuptools["dynamic"]["dependencies"]["file"], "pyproject.toml", "setup.py"}
+    assert copied == {"engine", "pages"} | modules | elsewhere | read
+    assert names.index("USER") > installs, "the user cannot change what is installed"
+
+
+def test_container_runs_a_command_of_the_project() -> None:
+    program, *arguments = json.loads(told("CMD")[0])
+    scripts = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert program in scripts
+    options = parsed(arguments, program)
+    assert options.act is serve_pages and options.no_browser
+    assert options.folder is options.host is options.port is None, "the variables of the image decide"
 
 
 def test_image_leaves_out_what_it_does_not_need() -> None:

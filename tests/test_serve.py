@@ -1,13 +1,18 @@
 """What the first page shows is there before anyone asks, and what cannot be read is left to the page."""
 
+import asyncio
 import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 
 import pytest
 import streamlit as st
+from click import Abort
+from streamlit.web import cli
 
+import serve
 from engine.errors import PruneScopeError
 from engine.store import catalog
 from pages.shared.cache import catalog as load
@@ -68,3 +73,33 @@ def test_what_cannot_be_read_is_left_to_the_page(tmp_path: Path, monkeypatch: py
     read_ahead()
     with pytest.raises(PruneScopeError, match="torn"):
         load.experiments(load.source("made"))
+
+
+@pytest.mark.parametrize("address", ["", "http://localhost:8501"])
+def test_a_browser_opens_once_where_one_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(tmp_path))
+    monkeypatch.setenv("PRUNESCOPE_BROWSER", address)
+    monkeypatch.setattr(serve.webbrowser, "open", opened.append)
+
+    async def start_twice() -> None:
+        for _ in range(2):
+            async with serve.reading_ahead(serve.app):
+                pass
+
+    before = set(threading.enumerate())
+    asyncio.run(start_twice())
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+    assert opened == [address] * bool(address)
+
+
+def test_ctrl_c_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(arguments: list[str], standalone_mode: bool) -> None:
+        assert arguments == ["run", serve.__file__] and not standalone_mode
+        raise Abort
+
+    monkeypatch.setattr(cli, "main", interrupted)
+    serve.main()
