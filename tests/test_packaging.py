@@ -28,6 +28,10 @@ FILES = (
     *("app.py", "serve.py", "prunescope.py"),
 )
 FOLDERS = ("engine", "pages", "data/demo")
+OTHERS = (
+    *(".streamlit/secrets.toml", "data/demo/work/abc/level", "data/mine/runs/abc/spec.json", "tests/__init__.py"),
+    "build/lib/engine/moved_since.py",
+)
 LAID_WITHIN = {".streamlit/config.toml": "pages/settings/config.toml", "data/demo": "pages/studies/demo"}
 """Where what lies elsewhere in the repository is in the wheel."""
 TOP_LEVEL = {"app.py", "serve.py", "prunescope.py", "engine", "pages", f"prunescope-{engine.__version__}.dist-info"}
@@ -44,7 +48,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(TOP / name, top / name)
     for name in FOLDERS:
         shutil.copytree(TOP / name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in (".streamlit/secrets.toml", "data/demo/work/abc/level", "tests/__init__.py", "data/mine/runs/abc/spec"):
+    for name in OTHERS:
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text("not for others", encoding="utf-8")
     return top
