@@ -10,8 +10,6 @@ import engine
 from engine import __version__ as __version__
 
 if TYPE_CHECKING:
-    from pages.notebook import plots as plots
-
     from engine import Choice as Choice
     from engine import Dataset as Dataset
     from engine import ImageSet as ImageSet
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from engine import register_network as register_network
     from engine import register_technique as register_technique
     from engine import unfairness as unfairness
+    from pages.notebook import plots as plots
 
 __all__ = [  # noqa: F822
     "Choice",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.analysis.frontier.points import pareto_front as pareto_front
     from engine.api.fair_between import unfairness as unfairness
     from engine.api.own_data import image_dataset as image_dataset
-    from engine.api.study import Study as Study
+    from engine.api.public_study import Study as Study
     from engine.datasets.dataset import Dataset as Dataset
     from engine.datasets.dataset import ImageSet as ImageSet
     from engine.errors import PruneScopeError as PruneScopeError
@@ -31,7 +31,7 @@ PUBLIC = {
     "PruneScopeError": "engine.errors",
     "RunSpec": "engine.run_spec",
     "Scored": "engine.pruning.techniques",
-    "Study": "engine.api.study",
+    "Study": "engine.api.public_study",
     "choose": "engine.analysis.frontier.choice",
     "image_dataset": "engine.api.own_data",
     "pareto_front": "engine.analysis.frontier.points",

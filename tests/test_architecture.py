@@ -47,7 +47,9 @@ def test_every_task_leads_to_one_file_that_exists() -> None:
 
 def test_modules_that_the_walks_name_exist() -> None:
     walks = TEXT.split("## Three walks")[1].split("## Where")[0]
-    names = re.findall(r"`((?:commands|specs|runs|pruning|training|store|shared|analysis|views|exchange)/[\w/]+)`", walks)
+    names = re.findall(
+        r"`((?:commands|specs|runs|pruning|training|store|shared|analysis|views|exchange)/[\w/]+)`", walks
+    )
     assert len(names) > 12
     roots = [TOP / "engine", TOP / "pages"]
     assert [name for name in names if not any((root / f"{name}.py").is_file() for root in roots)] == []

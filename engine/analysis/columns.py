@@ -3,6 +3,9 @@
 MODEL = ("dataset", "split", "network", "technique", "treatment", "mitigation", "schedule", "protocol")
 """Identity of a model apart from seed and level; means over seeds never cross it."""
 
+EXPERIMENT = ("dataset", "split", "network", "schedule", "protocol")
+"""What must be equal for models to be compared."""
+
 VARIANT = ("technique", "treatment", "mitigation")
 """What tells the models of one experiment apart, seed and level aside."""
 

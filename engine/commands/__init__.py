@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from engine import __version__
+from engine.commands.trust import as_trusted
 from engine.errors import PruneScopeError
 
 COMMANDS = {
@@ -31,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 done, 1 a mistake that was said, 2 arguments that make no sense, 130 interrupted."""
     options = parsed(sys.argv[1:] if arguments is None else arguments, program_name(sys.argv[0]))
     try:
-        return options.act(options) or 0
+        with as_trusted(options):
+            return options.act(options) or 0
     except PruneScopeError as error:
         print(f"{error}".replace(MODULE, options.program), file=sys.stderr)
         return 1

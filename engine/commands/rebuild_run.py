@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from engine.commands.progress import run_display
+from engine.commands.trust import add_trust
 from engine.datasets.dataset_table import data_root
 from engine.errors import PruneScopeError
 from engine.store.study import Study
@@ -23,6 +24,7 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     parser.add_argument("--to", help="folder of a study that keeps what is computed (default: it is thrown away)")
     parser.add_argument("--data", help="root of the data sets (default: $PRUNESCOPE_DATA, or a cache folder)")
     parser.add_argument("--device", default="auto", help="cuda, mps, cpu or auto")
+    add_trust(parser)
     parser.set_defaults(act=rebuild)
 
 

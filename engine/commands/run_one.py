@@ -6,6 +6,7 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParse
 from rich.console import Console
 
 from engine.commands.progress import run_display
+from engine.commands.trust import add_trust
 from engine.datasets.dataset_table import DATASETS, data_root
 from engine.run_spec import SETTINGS, RunSpec
 from engine.setting import About, numbers
@@ -52,6 +53,7 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     parser.add_argument("--study", required=True, help="folder of the study that keeps the result")
     parser.add_argument("--data", help="root of the data sets (default: $PRUNESCOPE_DATA, or a cache folder)")
     parser.add_argument("--device", default="auto", help="cuda, mps, cpu or auto")
+    add_trust(parser)
     parser.set_defaults(act=run_one)
 
 

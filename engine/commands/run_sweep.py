@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
 
 from engine.commands.progress import sweep_display
+from engine.commands.trust import add_trust
 from engine.datasets.dataset_table import data_root
 from engine.pruning.schedules import planned_levels
 from engine.specs.preset import load_preset, preset_names
@@ -36,10 +37,12 @@ def _add_place(parser: ArgumentParser, needs_study: bool) -> None:
     parser.add_argument("--study", required=needs_study, help="folder of the study")
     parser.add_argument("--data", help="root of the data sets (default: $PRUNESCOPE_DATA, or a cache folder)")
     parser.add_argument("--device", default="auto", help="cuda, mps, cpu or auto")
+    add_trust(parser)
 
 
 def _place(options: Namespace) -> RunContext:
-    return RunContext(Path(options.study).resolve(), data_root(options.data).resolve(), options.device)
+    root = data_root(options.data).resolve()
+    return RunContext(Path(options.study).resolve(), root, options.device, options.trust)
 
 
 def plan(options: Namespace) -> None:

@@ -6,12 +6,14 @@ from dataclasses import replace
 from engine.datasets.dataset_table import DATASETS
 from engine.datasets.groups import CLASS
 from engine.errors import PruneScopeError, unknown_name
+from engine.import_path import is_import_path
 from engine.pruning.schedules import SCHEDULES, schedule_settings
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import DEFAULTS, SETTINGS, RunSpec
 from engine.setting import Setting
 from engine.specs.choices import choices_of
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, mitigation_settings
+from engine.table import Table
 
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
@@ -41,7 +43,9 @@ def _check_type(setting: Setting, value: object) -> None:
 
 def _check_choice(setting: Setting, value: object) -> None:
     table = choices_of(setting.name)
-    if table is not None and value not in table:
+    if isinstance(table, Table) and is_import_path(str(value)):
+        table[str(value)]  # refused where it is not trusted or cannot be imported
+    elif table is not None and value not in table:
         raise unknown_name(str(value), table, setting.name)
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from engine.errors import PruneScopeError
+from engine.import_path import trusting
 from engine.run_spec import RunSpec, Watcher
+from engine.specs.registration import OwnRows
 from engine.store.claims import claim
 from engine.store.files import write_file
 from engine.store.study import Study, examples_name
@@ -18,11 +20,14 @@ RunState = Literal["done", "found", "busy", "failed"]
 
 @dataclass(frozen=True)
 class RunContext:
-    """Where runs are worked on: the study, the data sets, the device."""
+    """Where runs are worked on: the study, the data sets, the device; and which code of the user's own may run there:
+    that of import paths, where these are trusted, and rows that were registered."""
 
     study: Path
     root: Path
     device: str
+    trust: bool = False
+    own: OwnRows = OwnRows()
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,9 @@ def execute_run(spec: RunSpec, context: RunContext, watch: Watcher = lambda prog
     study, begun = Study(context.study), time.monotonic()
     if study.has_run(spec.key) and examples_name(spec) in study.example_sets():
         return Result(spec.key, "found")
+    context.own.install()
     try:
-        with claim(study.path / "claims", spec.key) as ours:
+        with trusting(context.trust), claim(study.path / "claims", spec.key) as ours:
             state, reason = _compute(spec, study, context, watch) if ours else ("busy", "")
     except PruneScopeError as error:  # not even the claim could be written
         state, reason = "failed", str(error)

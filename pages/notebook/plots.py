@@ -1,7 +1,7 @@
 """The pages' charts as Plotly figures: `import prunescope as ps`, then `ps.plots.frontier(study)`.
 
-Settings such as `dataset="qmnist"` or `technique="l1_structured"` say which runs are drawn. Where several experiments are
-left, which are never averaged, it is the one of most models.
+Settings such as `dataset="qmnist"` or `technique="l1_structured"` say which runs are drawn. Where several experiments
+are left, which are never averaged, it is the one of most models.
 """
 
 from collections.abc import Sequence

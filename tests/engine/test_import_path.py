@@ -14,7 +14,7 @@ from engine.run_spec import RunSpec
 from engine.specs.checks import validate_spec
 from engine.store.study import examples_name
 
-SOURCE = '''
+SOURCE = """
 from torch import nn
 import prunescope as ps
 
@@ -28,7 +28,7 @@ def data():
 
 def score(scored):
     return scored.weights
-'''
+"""
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def slider_to_figure(folder: Path) -> set[str]:
 
 
 def file_to_study(folder: Path) -> set[str]:
-    """Modules between a file of predictions and the study that it becomes, those of the child that reads it included."""
+    """Modules between a file of predictions and the study that it becomes, those of the child included."""
     from engine.commands import main
     from engine.exchange import sandbox_child
 
@@ -80,7 +80,9 @@ def file_to_study(folder: Path) -> set[str]:
     with file.open("w", newline="", encoding="utf-8") as target:
         rows = csv.writer(target)
         rows.writerow(["example", "label", "prediction", "sparsity", "technique", "seed"])
-        rows.writerows([i, i % 3, (i + (s > 0.5 and i < 9)) % 3, s, "mine", 0] for s in (0, 0.5, 0.9) for i in range(30))
+        rows.writerows(
+            [i, i % 3, (i + (s > 0.5 and i < 9)) % 3, s, "mine", 0] for s in (0, 0.5, 0.9) for i in range(30)
+        )
     with traced() as modules:
         main(["import", str(file), "--study", str(folder / "study")])
         sandbox_child.answer_here(file, folder / "staged")

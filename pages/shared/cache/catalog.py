@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.columns import MODEL, is_mitigated
+from engine.analysis.columns import EXPERIMENT, MODEL, is_mitigated
 from engine.analysis.curves.class_curves import class_curves, total_curves, unfairness_curves
 from engine.analysis.curves.controls import Controls
 from engine.analysis.curves.red_flags import kept_levels, kept_runs, red_flags
@@ -29,9 +29,6 @@ from engine.store.run_tables import is_right
 from engine.store.study import Study, examples_name
 from engine.study_folders import studies_in
 from engine.study_folders import studies_root as studies_root
-
-EXPERIMENT = ("dataset", "split", "network", "schedule", "protocol")
-"""What must be equal for models to be compared on one page."""
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.columns import EXPERIMENT
 from engine.analysis.distortion import balances as class_balances
 from engine.analysis.distortion.alpha import alphas as model_alphas
 from engine.store.study import examples_name
-from pages.shared.cache.catalog import (
-    EXPERIMENT,
-    Experiment,
-    Source,
-    classes,
-    control_classes,
-    experiments,
-    load_catalog,
-)
+from pages.shared.cache.catalog import Experiment, Source, classes, control_classes, experiments, load_catalog
 
 if TYPE_CHECKING:  # statsmodels takes a second to load: only the regression's page does
     from engine.analysis.regression.population import Population

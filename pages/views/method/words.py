@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from engine.analysis.columns import VARIANT
+from engine.analysis.columns import EXPERIMENT, VARIANT
 from engine.analysis.unfairness import UNFAIRNESS
 from engine.datasets.dataset_table import DATASETS
 from engine.errors import PruneScopeError
@@ -11,7 +11,7 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.store.catalog import Catalog
 from engine.store.study import Study, examples_name
 from pages.shared import formats
-from pages.shared.cache.catalog import EXPERIMENT, Source, n_models
+from pages.shared.cache.catalog import Source, n_models
 from pages.shared.names import dataset_name, subject_name
 from pages.shared.protocol import difference_sentence
 

@@ -2,11 +2,12 @@
 
 import pandas as pd
 
+from engine.analysis.columns import EXPERIMENT
 from engine.errors import PruneScopeError
 from engine.store.catalog import Catalog
 from engine.store.study import Study
 from pages.shared import formats
-from pages.shared.cache.catalog import EXPERIMENT, Experiment, n_models
+from pages.shared.cache.catalog import Experiment, n_models
 from pages.shared.names import dataset_name, network_name
 
 SHOWN = 3

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.api.study import Study
+from engine.api.public_study import Study
 from engine.errors import PruneScopeError
 from engine.store.verify import verify_study
 

@@ -1,6 +1,9 @@
 """A study as people use it from Python: run, sweep, record, ask, open in the browser."""
 
 import multiprocessing
+import os
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +21,9 @@ from engine.plain_names import check_name
 from engine.run_spec import Progress, RunSpec, Watcher
 from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
+from engine.specs.registration import own_rows
 from engine.store.study import Study as RecordedStudy
+from engine.study_folders import SOURCE
 
 if TYPE_CHECKING:
     from engine.sweeps.worker import Result
@@ -66,7 +71,8 @@ class Study(RecordedStudy):
         with trusting():
             checked = tuple(validate_spec(spec) for spec in specs)
             preset = Preset("python", self.path.name, "", checked)
-            context = RunContext(self.path, self.data, device, trust=True)
+            own = own_rows(name for spec in checked for name in (spec.dataset, spec.network, spec.technique))
+            context = RunContext(self.path, self.data, device, trust=True, own=own)
             return run_sweep(
                 preset, context, workers, lambda event: watch(event) if isinstance(event, Progress) else None
             )
@@ -118,6 +124,10 @@ class Study(RecordedStudy):
 
     def serve(self, port: int = 8501, open_browser: bool = True) -> None:
         """Open the study in the dashboard, until interrupted."""
-        from engine.commands.serve_pages import serve
-
-        serve(self.path, port=port, open_browser=open_browser)
+        words = ["serve", str(self.path.resolve()), "--port", str(port), *([] if open_browser else ["--no-browser"])]
+        paths = [str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])]
+        try:
+            environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+            subprocess.run([sys.executable, "-m", "engine", *words], env=environment, check=False)
+        except KeyboardInterrupt:
+            pass  # the server has had it too, and ends
