@@ -8,12 +8,12 @@ Cell = str | int | float | bool | None
 
 
 class FileToRead(msgspec.Struct, frozen=True):
-    """A user's file and how to read it; paths are bytes, since the system's names need not be Unicode."""
+    """A user's file and how to read it."""
 
-    path: bytes
+    path: str
     name: str
     """As the user calls it."""
-    sidecar: bytes = b""
+    sidecar: str = ""
     """Path of the sidecar; empty where there is none."""
     mapping: ColumnMapping = ColumnMapping()
 
@@ -32,7 +32,7 @@ class StageRequest(msgspec.Struct, frozen=True, tag="stage"):
     file: FileToRead
     megabytes: int
     seconds: int
-    folder: bytes
+    folder: str
     sha256: str = ""
 
 

@@ -72,7 +72,7 @@ def import_file(
     folder = temporary_beside(target)
     try:
         file, digest = _file_to_read(source, mapping), _digest(source.path)
-        request = StageRequest(file, limits.megabytes, limits.seconds, os.fsencode(folder), digest)
+        request = StageRequest(file, limits.megabytes, limits.seconds, str(folder), digest)
         answer = ask_child(request, source)
         assert isinstance(answer, Staged)
         staged = Study(folder)
@@ -88,8 +88,8 @@ def import_file(
 
 
 def _file_to_read(source: Source, mapping: ColumnMapping) -> FileToRead:
-    sidecar = os.fsencode(source.sidecar.resolve()) if source.sidecar else b""
-    return FileToRead(os.fsencode(source.path.resolve()), source.name[:200], sidecar, mapping)
+    sidecar = str(source.sidecar.resolve()) if source.sidecar else ""
+    return FileToRead(str(source.path.resolve()), source.name[:200], sidecar, mapping)
 
 
 def ask_child(request: Request, source: Source) -> Answer:
@@ -98,7 +98,9 @@ def ask_child(request: Request, source: Source) -> Answer:
     try:
         line = encode(request)
     except UnicodeEncodeError as error:
-        raise PruneScopeError(f"{shown(error.object)} is no Unicode text; rename the file or the column.") from None
+        raise PruneScopeError(
+            f"{shown(error.object)} is no Unicode text; rename the file, its folder or the column."
+        ) from None
     try:
         with CHILDREN:
             child = subprocess.run(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -34,7 +35,7 @@ def mapping_from_json(values: object) -> ColumnMapping:
     columns, constants = _object(values, "columns"), _object(values, "constants")
     _refuse_unknown(columns, ROLES, list(ROLES), "role of a column")
     _refuse_unknown(constants, ROLES, list(ROLES), "constant")
-    layout = values.get("layout", "long")
+    layout, guess = values.get("layout", "long"), values.get("guess", True)
     return ColumnMapping(
         layout=_typed(layout, Layout, f"The layout is {shown(layout)}; it should be long or wide."),
         columns={role: _column(role, name) for role, name in columns.items()},
@@ -43,7 +44,7 @@ def mapping_from_json(values: object) -> ColumnMapping:
         attributes=_column_list(values, "attributes"),
         models={column: _model(column, facts) for column, facts in _object(values, "models").items()},
         classes=tuple(_class(facts) for facts in _list(values, "classes")),
-        guess=_typed(values.get("guess", True), bool, "guess in the mapping should be true or false."),
+        guess=_typed(guess, bool, f"guess in the mapping should be true or false, not {shown(guess)}."),
         runs={run: _run(run, settings) for run, settings in _object(values, "runs").items()},
     )
 
@@ -98,8 +99,14 @@ def _constant(role: str, value: object) -> Constant:
 def _model(column: str, facts: object) -> ModelFacts:
     """What a sidecar says of a model; numbers may be written as text, and text as numbers."""
     allowed = ModelFacts.__struct_fields__
-    if not isinstance(facts, dict) or set(facts) - set(allowed):
+    if not isinstance(facts, dict):
         raise refused(column, None, f"a model may say {', '.join(allowed)}, not {shown(facts)}.")
+    for name in facts:
+        if name not in allowed:
+            nearest = get_close_matches(name, allowed, 1, 0)[0]
+            raise refused(
+                column, None, f"a model may say {', '.join(allowed)}, not {shown(name)} (did you mean {nearest!r}?)."
+            )
     checked: dict[str, Any] = {}
     for role, value in facts.items():
         kind, words = (Constant, "text") if role in IDENTITY else (Number, "a number")

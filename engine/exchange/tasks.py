@@ -1,7 +1,6 @@
 """What the child does with a user's file: preview it, or stage it as a study."""
 
 import math
-import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,20 +41,16 @@ def stage_file(request: StageRequest) -> Staged:
     table, mapping, _ = _open(request.file)
     validate_mapping(mapping)
     source = {"engine": __version__, "imported": request.file.name, "sha256": request.sha256}
-    return Staged(tuple(stage_runs(collect_examples(table, mapping), mapping, Study(_path(request.folder)), source)))
+    return Staged(tuple(stage_runs(collect_examples(table, mapping), mapping, Study(request.folder), source)))
 
 
 def _open(file: FileToRead) -> tuple[Table, ColumnMapping, list[str]]:
     """The table, its mapping (what is given, completed by what names say), and its columns of fractions."""
-    table, mapping = open_table(_path(file.path)), file.mapping
+    table, mapping = open_table(Path(file.path)), file.mapping
     if file.sidecar:
-        mapping = merge_mappings(_read_sidecar(_path(file.sidecar)), mapping)
+        mapping = merge_mappings(_read_sidecar(Path(file.sidecar)), mapping)
     fractions = fraction_columns(table)
     return table, fill_in_defaults(mapping, table.names, fractions), fractions
-
-
-def _path(name: bytes) -> Path:
-    return Path(os.fsdecode(name))
 
 
 def _read_sidecar(path: Path) -> ColumnMapping:

@@ -34,9 +34,9 @@ def assert_same_predictions(study: Study, table: pd.DataFrame) -> None:
     names = study.class_facts("animals")["name"].to_numpy()
     for run in levels["run"].unique():
         spec = study.run_record(run).spec
-        at, said = study.prediction_matrix(run)
+        run_levels, predictions = study.prediction_matrix(run)
         rows = table[(table["seed"] == spec.seed) & table["technique"].isin(["dense", spec.technique])]
-        for level, prediction in zip(at, said, strict=True):
+        for level, prediction in zip(run_levels, predictions, strict=True):
             sparsity = levels[(levels["run"] == run) & (levels["level"] == level)]["sparsity"].iloc[0]
             mine = rows[rows["sparsity"] == sparsity].set_index("example")
             expected = mine.loc[examples["example_id"], "prediction"]

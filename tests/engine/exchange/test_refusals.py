@@ -248,14 +248,14 @@ def test_there_are_at_least_sixty() -> None:
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_broken_file_is_refused_in_a_sentence(name: str, study: Study, tmp_path: Path) -> None:
-    write, said = BAD[name]
+    write, pattern = BAD[name]
     before = study_content(study)
     path = tmp_path / "broken.csv"
     path.write_bytes(write())
     with pytest.raises(PruneScopeError) as refusal:
         bring(path, study, {"constants": {"network": "other"}})
     sentence = str(refusal.value)
-    assert re.search(said, sentence), sentence
+    assert re.search(pattern, sentence), sentence
     assert "\n" not in sentence and len(sentence) < 400 and sentence.endswith(".") and "Traceback" not in sentence
     assert study_content(study) == before
     assert [p.name for p in study.path.parent.iterdir() if p.name.endswith(".tmp")] == []
@@ -282,24 +282,24 @@ SIDECARS = {
 
 @pytest.mark.parametrize("name", SIDECARS)
 def test_a_broken_sidecar_is_refused_in_a_sentence(name: str, study: Study, tmp_path: Path) -> None:
-    content, said = SIDECARS[name]
+    content, pattern = SIDECARS[name]
     before = study_content(study)
     (tmp_path / "file.csv").write_bytes(csv(GOOD))
     (tmp_path / "file.json").write_bytes(content)
-    with pytest.raises(PruneScopeError, match=said):
+    with pytest.raises(PruneScopeError, match=pattern):
         bring(tmp_path / "file.csv", study, sidecar=tmp_path / "file.json")
     assert study_content(study) == before
 
 
 def test_settings_of_a_run_that_do_not_fit_are_refused(study: Study, tmp_path: Path) -> None:
     (tmp_path / "file.csv").write_bytes(csv(GOOD[GOOD["technique"] == "random"].assign(run="r", seed=0)[:40]))
-    for settings, said in (
+    for settings, pattern in (
         ({"dataset": "x", "network": "model", "technique": "random"}, "Column 'dataset'|Column 'treatment'"),
         ({"dataset": "imported", "network": "model", "technique": "random", "epochs": "many"}, "The setting epochs"),
         ({"dataset": "imported", "colour": 1}, "Unknown setting 'colour'"),
     ):
         (tmp_path / "file.json").write_text(json.dumps({"runs": {"r": settings}}))
-        with pytest.raises(PruneScopeError, match=said):
+        with pytest.raises(PruneScopeError, match=pattern):
             bring(tmp_path / "file.csv", study, sidecar=tmp_path / "file.json")
 
 
