@@ -13,7 +13,7 @@ from pages.views.harmed import charts as harmed
 from pages.views.harmed import vote_card as votes
 from tests.pages.conftest import NASTY, OpenPage, words
 from tests.support.studies import make_study
-from tests.support.uploads import bring, long_table
+from tests.support.uploads import bring, long_table, wide_table
 
 PLAIN_NASTY = "<img"
 
@@ -116,6 +116,20 @@ def test_bring_previews_maps_and_imports(tmp_path: Path, open_page: OpenPage) ->
     next(button for button in app.button if button.label == "Import").click().run(timeout=60)
     assert "4 runs with 10 models on 40 examples" in "".join(str(one.value) for one in app.success)
     assert len(Study(tmp_path / "mine").runs()) == 4
+
+
+def test_bring_imports_a_column_per_model_with_its_sidecar(tmp_path: Path, open_page: OpenPage) -> None:
+    app: AppTest = open_page("pages/bring.py", "none", root=tmp_path)
+    sidecar = b'{"prunescope": 1, "classes": [{"name": "cat", "n_train": 7, "entropy": null}, "dog", "owl"]}'
+    app.get("file_uploader")[1].set_value(("wide.json", sidecar, "application/json"))
+    app.get("file_uploader")[0].set_value(("wide.csv", wide_table().to_csv(index=False).encode(), "text/csv"))
+    app.run(timeout=60)
+    assert not app.exception and app.text_input(key="classes").value == "cat, dog, owl"
+    assert sorted(app.multiselect(key="models").value)[:2] == ["dense#0", "dense#1"]
+    next(button for button in app.button if button.label == "Import").click().run(timeout=60)
+    assert not app.exception
+    assert "4 runs with 10 models on 40 examples" in "".join(str(one.value) for one in app.success)
+    assert Study(tmp_path / "wide").class_facts("wide")["n_train"].tolist() == [7, 0, 0]
 
 
 def test_bring_keeps_off_studies_that_were_computed(tmp_path: Path, open_page: OpenPage) -> None:
