@@ -157,7 +157,7 @@ def choose_variant(rows: pd.DataFrame, techniques: Iterable[str], look: VariantL
 
     def pick(column: str, keys: list[str], named: Callable[[str], str]) -> tuple[pd.DataFrame, str]:
         labels = distinct(keys, named)
-        chosen = choose(
+        chosen = choose_one(
             column.capitalize(),
             list(labels),
             column,
@@ -193,7 +193,7 @@ def choose_level(labels: Mapping[int, str], usual: int, start: str) -> int:
     )
 
 
-def choose(label: str, options: Iterable[str], key: str, text: str | None = None, width: int = 190) -> str:
+def choose_one(label: str, options: Iterable[str], key: str, text: str | None = None, width: int = 190) -> str:
     """One of the options; `text` is the help."""
     return str(st.selectbox(label, list(options), key=key, bind="query-params", help=text, width=width))
 

@@ -13,7 +13,7 @@ import plotly.io
 from plotly.basedatatypes import BaseFigure
 
 
-class Drawing(BaseFigure):  # type: ignore[misc]  # plotly has no types
+class Drawing(BaseFigure):  # type: ignore[misc, unused-ignore]  # plotly has no types
     """A figure of traces and layout as Plotly's JavaScript takes them; whoever asks for more gets Plotly's own."""
 
     def __init__(self, traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> None:

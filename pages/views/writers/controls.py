@@ -19,8 +19,8 @@ from pages.shared.names import dataset_name
 from pages.shared.pickers import (
     ExampleSet,
     VariantLook,
-    choose,
     choose_level,
+    choose_one,
     choose_variant,
     distinct,
     level_labels,
@@ -111,7 +111,7 @@ def choose_network(frame: Frame) -> NetworkPair:
     level = choose_level(labels, max(labels), "the sparsest level")
     here = rows[(rows["level"] == level).to_numpy()].sort_values("seed")
     seeds = [f"seed {seed}" for seed in here["seed"]]
-    chosen = choose("Seeds", [MEAN, *seeds], "seed", "A seed is a training of its own; the mean is steadier.", 130)
+    chosen = choose_one("Seeds", [MEAN, *seeds], "seed", "A seed is a training of its own; the mean is steadier.", 130)
     if chosen != MEAN:
         here = here.iloc[[seeds.index(chosen)]]
     before, after, runs = _predictions(frame, here["run"].astype(str), level)
@@ -128,17 +128,17 @@ def choose_members(example_set: ExampleSet, compared: NetworkPair, dark: bool) -
     if len(example_set.member_columns) > 1:
         columns = distinct(example_set.member_columns, _spaced)
         text = "Any column of the examples with many members."
-        grouping = columns[choose("Members", list(columns), "grouping", text, 130)]
+        grouping = columns[choose_one("Members", list(columns), "grouping", text, 130)]
     table = member_accuracy(example_set.examples, compared.before, compared.after, grouping)
     of = words.member_words(grouping, example_set.spec.dataset)
     attributes = distinct(attribute_columns(example_set.examples), words.attribute_label)
     attribute = None
     if attributes:
         text = "\n\n".join(f"**{formats.plain(name)}**: {meaning}" for name, meaning in words.ATTRIBUTES.values())
-        attribute = attributes[choose("Attribute", list(attributes), "attribute", text, 130)]
+        attribute = attributes[choose_one("Attribute", list(attributes), "attribute", text, 130)]
     parts = distinct(words.series_columns(table), _spaced)
     colours = {**parts, **attributes} or {"nothing": ""}
-    colour = colours[choose("Colour by", list(colours), "colour", "What the colour of a point means.", 130)]
+    colour = colours[choose_one("Colour by", list(colours), "colour", "What the colour of a point means.", 130)]
     series = colour if colour in parts.values() else next(iter(parts.values()), None)
     palette = series_colours(table, series, dark)
     if series:

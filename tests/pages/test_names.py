@@ -1,0 +1,75 @@
+"""Names of data sets, variants and operating points, in sentences, charts and tables."""
+
+import pandas as pd
+import pytest
+
+from pages.shared import formats, names
+from tests.pages.conftest import NASTY
+
+POINT = {
+    "technique": "global_unstructured",
+    "treatment": "rewind",
+    "mitigation": "none",
+    "level": 3,
+    "sparsity": 0.5,
+}
+
+
+def test_what_no_table_knows_keeps_its_key() -> None:
+    assert names.technique_name("global_unstructured") == "Global magnitude" and names.technique_name("own") == "own"
+    assert names.network_name("own") == names.measure_name("own") == names.treatment_name("own") == "own"
+    assert names.treatment_name("rewind") == "Rewind"
+
+
+def test_data_set_names_an_unusual_split() -> None:
+    assert names.dataset_name("qmnist", "writers") == "QMNIST (writers)"
+    assert names.dataset_name("qmnist", "official") == names.dataset_name("qmnist") == "QMNIST"
+    assert names.subject_name("lenet", "qmnist") == "LeNet on QMNIST"
+
+
+def test_variant_labels_say_what_tells_them_apart() -> None:
+    one, other = ("random", "rewind", "none"), ("random", "finetune", "none")
+    assert list(names.variant_labels([one])) == [names.technique_name("random")]
+    assert names.variant_labels([one, other]) == {
+        f"{names.technique_name('random')}, rewind": one,
+        f"{names.technique_name('random')}, finetune": other,
+    }
+    mitigated = ("random", "rewind", "after")
+    assert list(names.variant_labels([one, mitigated]))[1].endswith(", mitigation after")
+
+
+@pytest.mark.parametrize(
+    ("name", "plain", "mitigated"),
+    [
+        (names.variant_name, "Global magnitude with rewind", "Global magnitude with rewind and mitigation after"),
+        (
+            names.point_name,
+            "Global magnitude with rewind at 50.0 % sparsity",
+            "Global magnitude with rewind and mitigation after at 50.0 % sparsity",
+        ),
+        (names.point_label, "Global magnitude, Rewind", "Global magnitude, Rewind, mitigated (after)"),
+        (names.point_short, "Global magnitude, rewind", "Global magnitude, rewind"),
+        (names.point_with_level, "Global magnitude, rewind, level 3", "Global magnitude, rewind, level 3"),
+    ],
+)
+def test_forms_of_a_point(name, plain: str, mitigated: str) -> None:
+    assert name(POINT) == name(pd.Series(POINT)) == name(POINT | {"mitigation": ""}) == plain
+    assert name(POINT | {"mitigation": "after"}) == mitigated
+
+
+def test_dense_points_name_no_technique() -> None:
+    dense = POINT | {"level": 0}
+    assert names.point_name(dense) == names.point_with_level(dense) == "the dense network"
+    assert names.point_label(dense) == "Dense network"
+    assert names.point_short(dense) == names.technique_at("random", 0) == "Dense"
+
+
+def test_legend_names_the_treatment_only_where_asked() -> None:
+    assert names.legend_label("global_unstructured", "none") == "Global magnitude"
+    assert names.legend_label("global_unstructured", "after", "rewind") == "Global magnitude, mitigated (after), Rewind"
+
+
+def test_sentences_and_charts_show_foreign_names_as_they_are() -> None:
+    point = POINT | {"technique": NASTY, "treatment": NASTY, "mitigation": NASTY}
+    assert names.point_name(point).startswith(formats.plain(NASTY))
+    assert "<img" not in names.point_label(point) and "<img" not in names.legend_label(NASTY, NASTY, NASTY)
