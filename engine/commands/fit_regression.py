@@ -1,7 +1,8 @@
 """`regression`: which classes does pruning hurt, controlling for the rest."""
 
-from argparse import Namespace, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -9,8 +10,11 @@ from engine.errors import PruneScopeError
 from engine.store.files import write_file
 from engine.store.study import Study, examples_name
 
+if TYPE_CHECKING:
+    from engine.analysis.regression.result import Regression
 
-def add(commands: _SubParsersAction) -> None:
+
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     """Add `regression`."""
     parser = commands.add_parser("regression", help="class accuracy on sparsity, start, imbalance, entropy and setup")
     parser.add_argument("--study", required=True, help="folder of the study")
@@ -26,35 +30,21 @@ def add(commands: _SubParsersAction) -> None:
 
 
 def print_regression(options: Namespace) -> None:
-    """Print statsmodels' table, what was left out, cautions, effects and the paper's two tests."""
-    from engine.analysis.regression.fit import formula_regression, regression
-    from engine.analysis.regression.fits import ERRORS
-    from engine.analysis.regression.population import population
-    from engine.analysis.regression.terms import PAPER, PLAIN
+    """Print the table, what was left out, cautions, effects and the paper's two tests."""
+    from engine.analysis.regression.regression_table import regression_table
+    from engine.analysis.regression.standard_errors import ERRORS
 
-    study = Study(options.study)
-    rows = _chosen(study.classes(), options.only)
-    rows = rows[~(rows["technique"].isin(options.without) | rows["treatment"].isin(options.without))]
-    people = population(
-        rows, lambda run: study.class_facts(examples_name(study.run_record(run).spec)), with_dense=options.with_dense
-    )
-    if options.formula:
-        found = formula_regression(people, options.formula, options.link, options.errors)
-    else:
-        keys = {"paper": PAPER, "plain": PLAIN}.get(options.terms) or tuple(
-            term.strip() for term in options.terms.split(",")
-        )
-        found = regression(people, keys, options.link, options.errors)
-    print(found.summary)
-    print(f"\n{found.formula}\n")
-    for out in found.left_out:
-        print(f"Left out: {f'{out.n_rows:,} rows' if out.n_rows else out.what}: {out.reason}.")
-    for caution in found.cautions:
+    result = _fitted(options)
+    print(regression_table(result))
+    print(f"\n{result.formula}\n")
+    for out in result.left_out:
+        print(f"Left out: {f'{out.n_rows:,} rows' if out.n_rows else out.name}: {out.reason}.")
+    for caution in result.cautions:
         print(f"Caution: {caution}")
-    for kind, reason in found.no_errors.items():
+    for kind, reason in result.no_errors.items():
         print(f"No errors {ERRORS[kind].in_words}: {reason}.")
-    _print_effects(found.effects[found.effects["errors"] == options.errors])
-    for test in found.tests:
+    _print_effects(result.effects[result.effects["errors"] == options.errors])
+    for test in result.tests:
         if not test.reason:
             sign = ">" if test.direction > 0 else "<"
             print(
@@ -62,8 +52,26 @@ def print_regression(options: Namespace) -> None:
                 f"the paper {test.published:+.4f} ({test.published_se:.3f})"
             )
     if options.csv:
-        write_file(Path(options.csv), found.coefficients.to_csv(index=False).encode())
+        write_file(Path(options.csv), result.coefficients.to_csv(index=False).encode())
         print(f"Coefficients with errors of every kind: {options.csv}")
+
+
+def _fitted(options: Namespace) -> "Regression":
+    """The regression that was asked for."""
+    from engine.analysis.regression.population import population
+    from engine.analysis.regression.population_regression import formula_regression, regression
+    from engine.analysis.regression.terms import PAPER, PLAIN
+
+    study = Study(options.study)
+    rows = _chosen(study.classes(), options.only)
+    rows = rows[~(rows["technique"].isin(options.without) | rows["treatment"].isin(options.without))]
+    class_rows = population(
+        rows, lambda run: study.class_facts(examples_name(study.run_record(run).spec)), with_dense=options.with_dense
+    )
+    if options.formula:
+        return formula_regression(class_rows, options.formula, options.link, options.errors)
+    keys = {"paper": PAPER, "plain": PLAIN}.get(options.terms) or tuple(map(str.strip, options.terms.split(",")))
+    return regression(class_rows, keys, options.link, options.errors)
 
 
 def _print_effects(effects: pd.DataFrame) -> None:
@@ -71,8 +79,8 @@ def _print_effects(effects: pd.DataFrame) -> None:
         print("\nMean change of class accuracy, all else equal, with its 95 % interval:")
     for row in effects.to_dict("records"):
         begin, end = (value if isinstance(value, str) else f"{value:.4g}" for value in (row["begin"], row["end"]))
-        what = f"{row['key']} +{end}" if begin == "0" else f"{row['key']} {begin} -> {end}"
-        print(f"  {what:60} {100 * row['estimate']:+8.2f} pt  ({100 * row['low']:+.2f} to {100 * row['high']:+.2f})")
+        change = f"{row['key']} +{end}" if begin == "0" else f"{row['key']} {begin} -> {end}"
+        print(f"  {change:60} {100 * row['estimate']:+8.2f} pt  ({100 * row['low']:+.2f} to {100 * row['high']:+.2f})")
 
 
 def _chosen(classes: pd.DataFrame, only: list[str]) -> pd.DataFrame:
@@ -81,8 +89,8 @@ def _chosen(classes: pd.DataFrame, only: list[str]) -> pd.DataFrame:
         column, _, value = words.partition("=")
         if column not in classes:
             raise PruneScopeError(f"There is no column {column!r}; there are {', '.join(map(str, classes.columns))}.")
-        there = classes[column].astype(str)
-        if value not in set(there.unique()):
-            raise PruneScopeError(f"No row has {column} {value!r}; there are {', '.join(sorted(there.unique()))}.")
-        classes = classes[(there == value).to_numpy()].reset_index(drop=True)
+        values = classes[column].astype(str)
+        if value not in set(values.unique()):
+            raise PruneScopeError(f"No row has {column} {value!r}; there are {', '.join(sorted(values.unique()))}.")
+        classes = classes[(values == value).to_numpy()].reset_index(drop=True)
     return classes

@@ -13,10 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 from engine.analysis.regression.effects import Setting
 from engine.analysis.regression.effects import effects as measured_effects
-from engine.analysis.regression.fit import fitted_model, regression
-from engine.analysis.regression.fits import ERRORS
 from engine.analysis.regression.population import LeftOut, Population, population
+from engine.analysis.regression.population_regression import fitted_model, regression
+from engine.analysis.regression.regression_table import regression_table
 from engine.analysis.regression.result import Regression
+from engine.analysis.regression.standard_errors import ERRORS, estimates
 from engine.analysis.regression.terms import PAPER, PLAIN, TERMS
 from engine.commands import main
 from engine.store.study import Study, examples_name
@@ -79,55 +80,55 @@ def gathered(study: Study) -> Population:
 
 
 @pytest.fixture(scope="module")
-def found(many: Path) -> Regression:
+def result(many: Path) -> Regression:
     return regression(gathered(Study(many / "many")))
 
 
-def effect(found: Regression, key: str, errors: str = "hac") -> dict:
-    return found.effects.query("key == @key and errors == @errors").iloc[0].to_dict()
+def effect(result: Regression, key: str, errors: str = "hac") -> dict:
+    return result.effects.query("key == @key and errors == @errors").iloc[0].to_dict()
 
 
 # -- what it says -----------------------------------------------------------------------------------------------------
 
 
-def test_the_answer_is_the_effect_of_imbalance_and_entropy(found: Regression) -> None:
-    said = effects.answer_sentence(found)
+def test_the_answer_is_the_effect_of_imbalance_and_entropy(result: Regression) -> None:
+    text = effects.answer_sentence(result)
     for key in ("imbalance", "entropy"):
-        row = effect(found, key)
+        row = effect(result, key)
         more = "more" if row["estimate"] > 0 else "less"
-        assert f"{100 * abs(row['estimate']):.1f} points {more} accuracy" in said
-        assert f"± {100 * (row['high'] - row['low']) / 2:.1f}" in said
-    n_open = sum(effect(found, key)["low"] < 0 < effect(found, key)["high"] for key in ("imbalance", "entropy"))
-    assert said.count("may be chance") == n_open
+        assert f"{100 * abs(row['estimate']):.1f} points {more} accuracy" in text
+        assert f"± {100 * (row['high'] - row['low']) / 2:.1f}" in text
+    n_open = sum(effect(result, key)["low"] < 0 < effect(result, key)["high"] for key in ("imbalance", "entropy"))
+    assert text.count("may be chance") == n_open
 
 
 @pytest.mark.parametrize(("estimate", "half", "expected"), [(0.02, 0.01, "2.0 points more"), (-0.02, 0.03, "chance")])
-def test_an_open_effect_is_called_open(found: Regression, estimate: float, half: float, expected: str) -> None:
-    rows = found.effects.assign(estimate=estimate, low=estimate - half, high=estimate + half)
-    said = effects.answer_sentence(replaced(found, effects=rows))
-    assert expected in said and ("chance" in said) == (half > abs(estimate))
+def test_an_open_effect_is_called_open(result: Regression, estimate: float, half: float, expected: str) -> None:
+    rows = result.effects.assign(estimate=estimate, low=estimate - half, high=estimate + half)
+    text = effects.answer_sentence(replaced(result, effects=rows))
+    assert expected in text and ("chance" in text) == (half > abs(estimate))
 
 
-def replaced(found: Regression, **values: object) -> Regression:
-    return Regression(**(vars(found) | values))
+def replaced(result: Regression, **values: object) -> Regression:
+    return Regression(**(vars(result) | values))
 
 
-def test_the_paper_stands_beside_with_its_direction(found: Regression) -> None:
-    rows = found.effects.copy()
+def test_the_paper_stands_beside_with_its_direction(result: Regression) -> None:
+    rows = result.effects.copy()
     rows.loc[rows["key"] == "imbalance", ["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
     rows.loc[rows["key"] == "entropy", ["end", "estimate", "low", "high"]] = (1.0, -0.01, -0.015, -0.005)
-    said = effects.detail_sentences(replaced(found, effects=rows))
-    assert "1.2 points more for imbalance and 2.4 points less for entropy" in said and "the same directions" in said
+    text = effects.detail_sentences(replaced(result, effects=rows))
+    assert "1.2 points more for imbalance and 2.4 points less for entropy" in text and "the same directions" in text
     rows.loc[rows["key"] == "entropy", ["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
-    assert "the opposite direction for entropy" in effects.detail_sentences(replaced(found, effects=rows))
+    assert "the opposite direction for entropy" in effects.detail_sentences(replaced(result, effects=rows))
 
 
-def test_other_errors_that_leave_an_effect_open_are_named(found: Regression) -> None:
-    rows = found.effects.copy()
+def test_other_errors_that_leave_an_effect_open_are_named(result: Regression) -> None:
+    rows = result.effects.copy()
     rows[["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
     rows.loc[(rows["key"] == "imbalance") & (rows["errors"] == "class"), ["low", "high"]] = (-0.02, 0.04)
-    said = effects.detail_sentences(replaced(found, effects=rows))
-    assert "It may be chance, though**: imbalance with errors by class (± 3.0)." in said
+    text = effects.detail_sentences(replaced(result, effects=rows))
+    assert "It may be chance, though**: imbalance with errors by class (± 3.0)." in text
 
 
 def test_what_the_paper_found_follows_from_its_coefficients() -> None:
@@ -136,7 +137,8 @@ def test_what_the_paper_found_follows_from_its_coefficients() -> None:
     model = fitted_model(made)
     table = made.table.assign(accuracy=model.fit.design.times(truth))
     exact = fitted_model(Population(table))
-    rows = measured_effects(Setting(exact.fit, exact.layout, table), {"hac": exact.fit.results("hac")}).set_index("key")
+    with_hac = {"hac": estimates(exact.fit, "hac")}
+    rows = measured_effects(Setting(exact.fit, exact.layout, table), with_hac).set_index("key")
     assert rows.loc["accuracy0", "estimate"] > 0 > rows.loc["sparsity", "estimate"]
     assert (rows.loc["treatment", "begin"], rows.loc["treatment", "end"]) == ("rewind", "finetune")
     for key, name in (("technique", technique_name), ("network", network_name)):
@@ -144,21 +146,21 @@ def test_what_the_paper_found_follows_from_its_coefficients() -> None:
         assert effects.PAPER_FOUND[key].lower() == f"{most} keeps most, {least} least".lower()
 
 
-def test_every_effect_has_a_sentence_with_its_number(found: Regression) -> None:
-    table = effects.effect_table(found)
-    assert len(table) == found.effects["key"].nunique() == 7
-    for sentence, row in zip(table.iloc[:, 0], found.effects.query("errors == 'hac'").to_dict("records"), strict=True):
+def test_every_effect_has_a_sentence_with_its_number(result: Regression) -> None:
+    table = effects.effect_table(result)
+    assert len(table) == result.effects["key"].nunique() == 7
+    for sentence, row in zip(table.iloc[:, 0], result.effects.query("errors == 'hac'").to_dict("records"), strict=True):
         assert f"{100 * abs(row['estimate']):.1f} points" in sentence
     sparsity = next(text for text in table.iloc[:, 0] if "sparsity" in text)
-    assert "falls" in sparsity and effect(found, "sparsity")["estimate"] < 0
+    assert "falls" in sparsity and effect(result, "sparsity")["estimate"] < 0
 
 
 def test_what_is_left_out_is_said_once(many: Path) -> None:
     study = Study(many / "many")
     made = gathered(study)
     table = made.table[made.table["dataset"] == "fashion-mnist"].reset_index(drop=True)
-    said = coefficients.left_out_sentences(regression(Population(table.assign(imbalance=0.0))))
-    assert said == [
+    sentences = coefficients.left_out_sentences(regression(Population(table.assign(imbalance=0.0))))
+    assert sentences == [
         "Not in the fit: data set (all rows have the same data set), network (all rows have the same network), "
         "imbalance (it is 0 in all rows), and with that exp(sparsity) × data set."
     ]
@@ -167,8 +169,8 @@ def test_what_is_left_out_is_said_once(many: Path) -> None:
 def test_columns_that_repeat_others_are_said_together(many: Path) -> None:
     table = gathered(Study(many / "many")).table
     gone = table[~((table["treatment"] == "rewind") & (table["technique"] == "random_unstructured"))]
-    said = coefficients.left_out_sentences(regression(Population(gone.reset_index(drop=True))))
-    assert said == ["Not in the fit: Rewind × Layer random: it is 0 in all rows."]
+    sentences = coefficients.left_out_sentences(regression(Population(gone.reset_index(drop=True))))
+    assert sentences == ["Not in the fit: Rewind × Layer random: it is 0 in all rows."]
     three = (LeftOut("a", "it is 0 in all rows", term="treatment:technique"),) * 3
     several = coefficients.left_out_sentences(replaced(regression(Population(table)), left_out=three))
     assert several == [
@@ -190,14 +192,14 @@ def test_columns_have_names_for_people(column: str, term: str, expected: str) ->
     assert coefficients.column_label(column, term) == expected
 
 
-def test_the_command_prints_the_same_table(many: Path, found: Regression, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_same_table(many: Path, result: Regression, capsys: pytest.CaptureFixture[str]) -> None:
     experiment = Experiment("qmnist", "writers", "lenet", "iterative", load_protocol(many))
     asked = RegressionQuery(experiment, "protocol", (), "paper", PAPER, "linear", "hac")
     words = shlex.split(command(str(many / "many"), asked))
     assert words[:4] == ["python", "-m", "engine", "regression"]
     assert main(words[3:]) == 0
     printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("technique[")]
-    assert printed == [line for line in found.summary.splitlines() if line.startswith("technique[")]
+    assert printed == [line for line in regression_table(result).splitlines() if line.startswith("technique[")]
     own = command("x", RegressionQuery(experiment, "experiment", ("rewind",), "own", PLAIN[:2], "logit", "run"))
     assert "--without rewind" in own and "--terms dataset,network" in own and "--link logit --errors run" in own
 
@@ -209,32 +211,32 @@ def load_protocol(many: Path) -> str:
 # -- charts -----------------------------------------------------------------------------------------------------------
 
 
-def test_coefficients_stand_under_their_headings(found: Regression) -> None:
-    counts = coefficients.groups_of(found)
-    assert sum(counts.values()) == found.statistics.n_columns - 1 and list(counts)[0] == "Class"
-    table, second = (coefficients.coefficient_table(found, kind, list(counts), True) for kind in ("hac", "run"))
+def test_coefficients_stand_under_their_headings(result: Regression) -> None:
+    counts = coefficients.groups_of(result)
+    assert sum(counts.values()) == result.statistics.n_columns - 1 and list(counts)[0] == "Class"
+    table, second = (coefficients.coefficient_table(result, kind, list(counts), True) for kind in ("hac", "run"))
     figure = charts.coefficient_chart(table, second, charts.Look("HAC", "By run", "accuracy", dark=False))
     ticks = list(figure.layout.yaxis.ticktext)
     assert len(ticks) == len(table) + len(counts)
     assert ticks[:3] == ["<b>Class</b>", "imbalance", "entropy"]
-    row = found.with_errors("hac").set_index("column").loc["imbalance"]
+    row = result.with_errors("hac").set_index("column").loc["imbalance"]
     dots = next(trace for trace in figure.data if trace.name == "coefficient")
     assert dots.x[0] == pytest.approx(row["coefficient"] * row["spread"])
     assert dots.marker.symbol[0] == ("circle" if row["low"] * row["high"] > 0 else "circle-open")
 
 
-def test_the_papers_coefficients_are_drawn_only_where_they_compare(found: Regression) -> None:
+def test_the_papers_coefficients_are_drawn_only_where_they_compare(result: Regression) -> None:
     fitted, compared = (
-        coefficients.coefficient_table(found, "hac", coefficients.GROUPS, scale) for scale in (False, True)
+        coefficients.coefficient_table(result, "hac", coefficients.GROUPS, scale) for scale in (False, True)
     )
-    assert fitted.set_index("column").loc["imbalance", "published"] == TERMS["imbalance"].published
+    assert result.set_index("column").loc["imbalance", "published"] == TERMS["imbalance"].published
     assert compared["published"].isna().all()
 
 
-def test_spread_is_the_standard_deviation_of_the_column(many: Path, found: Regression) -> None:
+def test_spread_is_the_standard_deviation_of_the_column(many: Path, result: Regression) -> None:
     model = fitted_model(gathered(Study(many / "many")))
     expected = np.asarray(model.fit.design).std(axis=0)
-    np.testing.assert_allclose(found.with_errors("hac")["spread"], expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(result.with_errors("hac")["spread"], expected, rtol=1e-9, atol=1e-12)
 
 
 def test_a_chart_takes_as_many_groups_as_it_has_room_for() -> None:
@@ -242,33 +244,33 @@ def test_a_chart_takes_as_many_groups_as_it_has_room_for() -> None:
     assert coefficients.first_groups({"Technique": 40}) == ["Technique"]
 
 
-def test_residual_charts_show_every_row(found: Regression) -> None:
-    bars = charts.residual_histogram(found.residuals, dark=True).data[0]
-    assert sum(bars.y) == found.statistics.n_rows
-    heat = charts.fitted_chart(found.residuals, dark=False).data[0]
+def test_residual_charts_show_every_row(result: Regression) -> None:
+    bars = charts.residual_histogram(result.residuals, dark=True).data[0]
+    assert sum(bars.y) == result.statistics.n_rows
+    heat = charts.fitted_chart(result.residuals, dark=False).data[0]
     np.testing.assert_allclose(np.nansum(np.array(heat.z, float), axis=0)[np.nansum(heat.z, axis=0) > 0], 1)
-    assert np.array(charts.residual_chart(found.residuals, dark=False).data[0].customdata).sum() == sum(bars.y)
+    assert np.array(charts.residual_chart(result.residuals, dark=False).data[0].customdata).sum() == sum(bars.y)
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
-def test_page_says_what_the_engine_found(open_page: OpenPage, found: Regression) -> None:
+def test_page_says_what_the_engine_found(open_page: OpenPage, result: Regression) -> None:
     app = open_page("many")
-    said = words(app)
-    assert effects.answer_sentence(found) in said and effects.detail_sentences(found) in said
+    text = words(app)
+    assert effects.answer_sentence(result) in text and effects.detail_sentences(result) in text
     assert len(app.main.get("plotly_chart")) == 4
-    assert any("OLS Regression Results" in block.value for block in app.main.code)
+    assert any(block.value == regression_table(result) for block in app.main.code)
     assert [metric.value for metric in app.metric][:2] == [
-        formats.count(found.statistics.n_rows),
-        formats.count(found.statistics.n_runs),
+        formats.count(result.statistics.n_rows),
+        formats.count(result.statistics.n_runs),
     ]
 
 
 def test_controls_change_the_fit(open_page: OpenPage) -> None:
     app = open_page("many", fit="Logit", errors="By run", model="My own")
     assert not app.exception
-    assert any("Generalized Linear Model" in block.value for block in app.main.code)
+    assert any("Fractional logit (GLM) regression" in block.value for block in app.main.code)
     assert any("--link logit --errors run" in block.value for block in app.main.code)
     app.multiselect(key="terms").set_value(["exp(sparsity) × entropy"]).run()
     assert not app.exception and "Entropy" not in words(app).split("not in the model")[0][-20:]
@@ -291,14 +293,14 @@ def test_page_stays_whole(open_page: OpenPage, study: str) -> None:
 
 def test_names_from_files_stay_text(open_page: OpenPage) -> None:
     app = open_page("nasty")
-    said = words(app) + "".join(str(value) for table in app.table for value in table.value.to_numpy().ravel())
-    assert "img src" in said and not re.search(r"(?<!\\)<img", said)
+    text = words(app) + "".join(str(value) for table in app.table for value in table.value.to_numpy().ravel())
+    assert "img src" in text and not re.search(r"(?<!\\)<img", text)
 
 
 def test_page_shows_the_shipped_study(open_page: OpenPage, demo_root: Path) -> None:
     app = open_page("demo", demo_root)
     source = load.source("demo")
     experiment = load.experiments(source)[0]
-    found = load_models.fitted(source, (experiment, "protocol", ()), PAPER, "linear", "hac")
-    assert effects.answer_sentence(found) in words(app)
-    assert set(found.coefficients["errors"]) == set(ERRORS) and isinstance(found.effects, pd.DataFrame)
+    result = load_models.fitted(source, (experiment, "protocol", ()), PAPER, "linear", "hac")
+    assert effects.answer_sentence(result) in words(app)
+    assert set(result.coefficients["errors"]) == set(ERRORS) and isinstance(result.effects, pd.DataFrame)

@@ -4,9 +4,10 @@ In a block of rows every category is the same, so its rows are a few columns of 
 X = Z S. A QR of Z instead of X gives the same triangle for a fraction of the work, and X itself is never made.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,20 @@ COLLINEAR = 1e-8
 CHUNK = 16_384
 """Rows of a block of a design that is written out."""
 
-in_one_thread = ThreadpoolController().wrap(limits=1, user_api="blas")
-"""Decorator: a block is too small to share between threads, and waiting for them can take a hundred times as long."""
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+THREADS = ThreadpoolController()
+
+
+def in_one_thread(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorator: a block is too small to share between threads; waiting for them can take a hundred times as long."""
+
+    @wraps(work)
+    def limited(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
+        with THREADS.limit(limits=1, user_api="blas"):
+            return work(*arguments, **options)
+
+    return limited
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,19 +64,15 @@ class Design:
         for begin, end, on in zip(self.borders[:-1], self.borders[1:], self.on, strict=True):
             yield slice(int(begin), int(end)), on
 
-    def head(self, n_rows: int) -> Floats:
-        """The first rows, all from the first block."""
-        return self.numeric[: min(n_rows, int(self.borders[1]))] @ self.on[0]
-
     def only(self, keep: Sequence[int]) -> "Design":
         """The design with these columns only."""
         return Design(tuple(self.names[i] for i in keep), self.numeric, self.borders, self.on[:, :, list(keep)])
 
-    def times(self, params: Floats) -> Floats:
+    def times(self, coefficients: Floats) -> Floats:
         """The matrix times a vector."""
         result = np.empty(len(self.numeric))
         for rows, on in self.blocks():
-            np.dot(self.numeric[rows], on @ params, out=result[rows])
+            np.dot(self.numeric[rows], on @ coefficients, out=result[rows])
         return result
 
     def mean_row(self, weights: Floats | None = None) -> Floats:
@@ -111,17 +120,17 @@ def triangle(design: Design, y: Floats, root_weights: Floats | None = None) -> F
 
 def dependent_columns(upper: Floats) -> dict[int, list[int]]:
     """The columns of a triangle that are combinations of earlier ones, each with those that it combines."""
-    found: dict[int, list[int]] = {}
+    combined: dict[int, list[int]] = {}
     scale = np.linalg.norm(upper, axis=0)
     scale[scale == 0] = 1
     unit = upper / scale
     while True:
-        kept = [place for place in range(unit.shape[1]) if place not in found]
+        kept = [place for place in range(unit.shape[1]) if place not in combined]
         small = r_factor(unit[:, kept])
         sines = np.abs(np.diag(small))
         weak = np.flatnonzero(sines <= COLLINEAR)
         if not len(weak):
-            return found
+            return combined
         place = int(weak[0])
         parts = solve_triangular(small[:place, :place], small[:place, place])
-        found[kept[place]] = [kept[i] for i in np.flatnonzero(np.abs(parts) > np.sqrt(COLLINEAR))]
+        combined[kept[place]] = [kept[i] for i in np.flatnonzero(np.abs(parts) > np.sqrt(COLLINEAR))]

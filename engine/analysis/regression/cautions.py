@@ -28,20 +28,20 @@ SETUP = ("split", "mitigation", "schedule", "protocol")
 
 def size_cautions(n_rows: int, n_columns: int, n_runs: int) -> list[str]:
     """What too few rows or runs do."""
-    found = []
+    sentences = []
     if n_rows < ROWS_PER_COLUMN * n_columns:
-        found.append(
+        sentences.append(
             f"{n_rows:,} rows for {n_columns} coefficients: with fewer than {ROWS_PER_COLUMN} rows each, single "
             "coefficients are hardly known."
         )
     if 1 < n_runs < max(FEW_CLUSTERS, n_columns):
-        found.append(
+        sentences.append(
             f"The errors by run rest on {n_runs:,} runs for {n_columns} coefficients: some are far too small, as if a "
             "run that stands alone were the whole truth."
             if n_runs < n_columns
             else f"The errors by run rest on {n_runs} runs; with fewer than {FEW_CLUSTERS} they tend to be too small."
         )
-    return found
+    return sentences
 
 
 def class_cautions(layout: Layout, n_rows: int, n_classes: int) -> list[str]:
@@ -70,27 +70,27 @@ def confounding_cautions(layout: Layout, table: pd.DataFrame, inverse: Floats) -
             inflation = float(inverse[own[0], own[0]] * np.square(values - values.mean()).sum())
             if inflation > HIGH_INFLATION:
                 explained.append(f"{100 - 100 / inflation:.0f} % of {fact}")
-    found = []
+    sentences = []
     if explained:
-        found.append(
+        sentences.append(
             f"The other terms explain {' and '.join(explained)}: what is due to which can hardly be told apart."
         )
-    return found
+    return sentences
 
 
 def crossing_cautions(layout: Layout, runs: pd.DataFrame) -> list[str]:
     """Which pairs of categories never meet; `runs` has one row per run."""
     used = [key for key, factor in FACTORS.items() if factor.is_category and key in layout.factors]
-    found = []
+    sentences = []
     for first, second in combinations(used, 2):
         n_all = runs[first].nunique() * runs[second].nunique()
         n_empty = n_all - len(runs[[first, second]].drop_duplicates())
         if n_empty:
-            found.append(
+            sentences.append(
                 f"{n_empty} of {n_all} combinations of {FACTORS[first].label} and {FACTORS[second].label} have no run: "
                 "there the fit carries over what it saw elsewhere."
             )
-    return found
+    return sentences
 
 
 def setup_cautions(layout: Layout, runs: pd.DataFrame) -> list[str]:
@@ -108,16 +108,18 @@ def setup_cautions(layout: Layout, runs: pd.DataFrame) -> list[str]:
 
 def shape_cautions(condition: float, residuals: Residuals, n_rows: int) -> list[str]:
     """What nearly equal columns, or fitted values that cannot be, say about the model."""
-    found, n_outside = [], residuals.n_outside
+    sentences, n_outside = [], residuals.n_outside
     if residuals.spread < PERFECT:
-        found.append("The fit leaves nothing over: the terms repeat the accuracy itself, and the errors mean nothing.")
+        sentences.append(
+            "The fit leaves nothing over: the terms repeat the accuracy itself, and the errors mean nothing."
+        )
     if condition > HIGH_CONDITION:
-        found.append(
+        sentences.append(
             f"The condition number is {condition:,.0f}: some terms nearly repeat others and trade off against each "
             "other. Read the effects, which add them up, rather than single coefficients."
         )
     if n_outside > OUTSIDE * n_rows:
-        found.append(
+        sentences.append(
             f"{100 * n_outside / n_rows:.1f} % of the fitted accuracies lie below 0 or above 1; the logit keeps within."
         )
-    return found
+    return sentences

@@ -13,7 +13,7 @@ from engine.analysis.regression.terms import FACTORS, TERMS, factor_values
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Codes = tuple[tuple[str, int], ...]
-Named = tuple[str, Codes]
+NamedCodes = tuple[str, Codes]
 
 INTERCEPT = "Intercept"
 
@@ -95,19 +95,21 @@ def layout(table: pd.DataFrame, keys: Sequence[str]) -> Layout:
     return Layout(tuple(columns), tuple(parts))
 
 
-def _combinations(table: pd.DataFrame, factors: Sequence[str]) -> list[Named]:
+def _combinations(table: pd.DataFrame, factors: Sequence[str]) -> list[NamedCodes]:
     """Name and categories of each column of a term, as statsmodels' formulas name them."""
-    found: list[Named] = [("", ())]
+    combinations: list[NamedCodes] = [("", ())]
     for factor in factors:
         if FACTORS[factor].is_category:
             names = table[factor].cat.categories
             options = [(f"{factor}[T.{name}]", _codes(factor, code)) for code, name in enumerate(names)][1:]
         else:
             options = [(FACTORS[factor].text, ())]
-        found = [
-            (f"{name}:{more}" if name else more, codes + extra) for name, codes in found for more, extra in options
+        combinations = [
+            (f"{name}:{more}" if name else more, codes + extra)
+            for name, codes in combinations
+            for more, extra in options
         ]
-    return found
+    return combinations
 
 
 def _codes(factor: str, code: int) -> Codes:

@@ -3,18 +3,17 @@
 Cross terms share one thing among many coefficients, so none of them alone is its effect.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from engine.analysis.regression.block_design import Design, in_one_thread
 from engine.analysis.regression.design_columns import Layout
-from engine.analysis.regression.fits import Fit
-from engine.analysis.regression.statsmodels_adapter import OLS
+from engine.analysis.regression.least_squares import Fit
+from engine.analysis.regression.standard_errors import Estimates, half_interval, two_sided_p
 
 Floats = NDArray[np.float64]
 
@@ -49,48 +48,40 @@ class Setting:
     table: pd.DataFrame
 
 
-def effects(setting: Setting, results: dict[str, Any], confidence: float = 0.95) -> pd.DataFrame:
+def effects(setting: Setting, estimates: Mapping[str, Estimates]) -> pd.DataFrame:
     """One row per change and kind of errors: key, begin, end, errors, estimate, se, low, high, p (two-sided).
 
-    `results` holds statsmodels' results by kind of errors. For a category begin and end are the values that keep least
+    `estimates` holds the coefficients by kind of errors. For a category begin and end are the values that keep least
     and most; for a number they are 0 and the step, for sparsity the population's quartiles.
     """
     rows = []
     for change in _changes(setting):
-        for errors, result in results.items():
-            se = float(np.sqrt(change.gradient @ result.cov_params_default @ change.gradient))
-            df = degrees(result)
-            half = float(stdtrit(df, 0.5 + confidence / 2)) * se
-            p = float(2 * stdtr(df, -abs(change.estimate) / se)) if se > 0 else np.nan
+        for errors, result in estimates.items():
+            se = np.sqrt(change.gradient @ result.covariance @ change.gradient)
+            half = float(half_interval(se, result.degrees))
             ends = (change.estimate - half, change.estimate + half)
-            rows.append((change.key, change.begin, change.end, errors, change.estimate, se, *ends, p))
+            p = float(two_sided_p(change.estimate / se, result.degrees)) if se > 0 else np.nan
+            rows.append((change.key, change.begin, change.end, errors, change.estimate, float(se), *ends, p))
     names = ["key", "begin", "end", "errors", "estimate", "se", "low", "high", "p"]
     return pd.DataFrame(rows, columns=names)
 
 
-def degrees(result: Any) -> float:
-    """Degrees of freedom of a result's t-tests."""
-    return float(getattr(result, "df_resid_inference", result.df_resid))
-
-
 @in_one_thread
 def _changes(setting: Setting) -> list[Change]:
-    used, found = setting.layout.factors, []
-    base = _mean(setting.fit, setting.fit.design)
-    for key in STEPS:
-        if key in used:
-            found.append(_step(setting, base, key))
+    used = setting.layout.factors
+    now = _mean(setting.fit, setting.fit.design)
+    changes = [_step(setting, now, key) for key in STEPS if key in used]
     if used & {"sparsity", "exp_sparsity"}:
-        found.append(_thinning(setting))
-    return found + [_switch(setting, key) for key in SWITCHED if key in used]
+        changes.append(_thinning(setting))
+    return changes + [_switch(setting, key) for key in SWITCHED if key in used]
 
 
-def _step(setting: Setting, base: tuple[float, Floats], key: str) -> Change:
+def _step(setting: Setting, now: tuple[float, Floats], key: str) -> Change:
     values, step = setting.table[key].to_numpy(), STEPS[key]
     if key == "entropy" and np.ptp(values) < step:
         step = SMALL_STEP
     moved = _imagine(setting, key, values + step)
-    return Change(key, 0.0, step, *_difference(_mean(setting.fit, moved), base))
+    return Change(key, 0.0, step, *_difference(_mean(setting.fit, moved), now))
 
 
 def _thinning(setting: Setting) -> Change:
@@ -118,10 +109,10 @@ def _imagine(setting: Setting, column: str, values: Floats) -> Design:
 
 def _mean(fit: Fit, design: Design) -> tuple[float, Floats]:
     """Mean fitted accuracy over the rows of a design, and its derivative by the coefficients."""
-    if isinstance(fit.model, OLS):
+    if fit.link == "linear":
         row = design.mean_row()
-        return float(row @ fit.params), row
-    mean = fit.model.family.fitted(design.times(fit.params))
+        return float(row @ fit.coefficients), row
+    mean = fit.predict(design)
     return float(mean.mean()), design.mean_row(mean * (1 - mean))
 
 

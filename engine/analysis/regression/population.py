@@ -1,6 +1,6 @@
 """Which rows does the regression see: every pruned model's classes with what is known of them before pruning.
 
-The model that is fitted to them stands in `terms`, the fit in `fits`.
+The model that is fitted to them stands in `terms`, the fit in `least_squares`.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ NO_DENSE = "the run has no dense level for the class"
 class LeftOut:
     """Rows, a term or a column that the fit goes without, and why."""
 
-    what: str
+    name: str
     reason: str
     n_rows: int = 0
     """How many rows; 0 for a term or a column."""
@@ -82,10 +82,10 @@ def population(classes: pd.DataFrame, facts_of: FactsOf, with_dense: bool = Fals
 
 def quartile(values: Floats) -> Floats:
     """Quarter of each value among all, 0 to 3, as `pandas.qcut` has it; equal values share one. NaN stays NaN."""
-    known = values[~np.isnan(values)]
-    if not len(known):
+    numbers = values[~np.isnan(values)]
+    if not len(numbers):
         return np.full(len(values), np.nan)
-    cuts = np.quantile(known, (0.25, 0.5, 0.75))
+    cuts = np.quantile(numbers, (0.25, 0.5, 0.75))
     return np.where(np.isnan(values), np.nan, np.searchsorted(cuts, values).astype(float))
 
 
@@ -119,10 +119,10 @@ def _class_facts(runs: pd.DataFrame, facts_of: FactsOf, width: int) -> tuple[Flo
             continue
         n_train = facts["n_train"].to_numpy(float)
         share = n_train / n_train.sum() if n_train.sum() > 0 else np.full(len(facts), np.nan)
-        known = facts["class"].between(0, width - 1).to_numpy()
-        where = np.ix_(places, facts["class"].to_numpy(int)[known])
-        entropy[where] = facts["entropy"].to_numpy(float)[known]
-        imbalance[where] = (share - 1 / len(facts))[known]
+        tested = facts["class"].between(0, width - 1).to_numpy()
+        where = np.ix_(places, facts["class"].to_numpy(int)[tested])
+        entropy[where] = facts["entropy"].to_numpy(float)[tested]
+        imbalance[where] = (share - 1 / len(facts))[tested]
     return imbalance, entropy
 
 

@@ -128,36 +128,37 @@ def checked_terms(keys: Sequence[str]) -> tuple[str, ...]:
 
 def varying_terms(table: pd.DataFrame, keys: Sequence[str]) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
     """The terms that vary in these rows, and the others with the reason why they drop out."""
-    constant = {factor: _stillness(table, factor) for factor in {f for key in keys for f in TERMS[key].factors}}
+    constant = {factor: _constancy(table, factor) for factor in {f for key in keys for f in TERMS[key].factors}}
     kept, left_out = [], []
     for key in keys:
-        still = [factor for factor in TERMS[key].factors if constant[factor]]
-        if not still:
+        unmoved = [factor for factor in TERMS[key].factors if constant[factor]]
+        if not unmoved:
             kept.append(key)
         elif len(TERMS[key].factors) == 1:
-            left_out.append(LeftOut(key, constant[still[0]]))
+            left_out.append(LeftOut(key, constant[unmoved[0]]))
         else:
-            left_out.append(LeftOut(key, f"{FACTORS[still[0]].label} drops out"))
+            left_out.append(LeftOut(key, f"{FACTORS[unmoved[0]].label} drops out"))
     return tuple(kept), tuple(left_out)
 
 
-def _stillness(table: pd.DataFrame, factor: str) -> str:
+def _constancy(table: pd.DataFrame, factor: str) -> str:
     """Why a factor cannot explain anything here; empty if it can."""
     if FACTORS[factor].is_category:
-        values = table[factor].unique()
-        return f"all rows have the same {FACTORS[factor].label}" if len(values) < 2 else ""
-    numbers = factor_values(table, factor)
-    known = numbers[np.isfinite(numbers)]
-    if not len(known):
+        return f"all rows have the same {FACTORS[factor].label}" if table[factor].nunique(dropna=False) < 2 else ""
+    values = factor_values(table, factor)
+    numbers = values[np.isfinite(values)]
+    if not len(numbers):
         return NOWHERE
-    if np.ptp(known) <= EQUAL * max(np.abs(known).max(), EQUAL):
-        return f"it is {known[0]:.4g} in all rows"
+    if np.ptp(numbers) <= EQUAL * max(np.abs(numbers).max(), EQUAL):
+        return f"it is {numbers[0]:.4g} in all rows"
     return ""
 
 
 def factor_values(table: pd.DataFrame, factor: str) -> Floats:
     """A numeric factor for each row."""
-    return np.exp(table["sparsity"].to_numpy()) if factor == "exp_sparsity" else table[factor].to_numpy()
+    if factor == "exp_sparsity":
+        return np.exp(factor_values(table, "sparsity"))
+    return np.asarray(table[factor], np.float64)
 
 
 def known_rows(
@@ -168,15 +169,15 @@ def known_rows(
         raise PruneScopeError("There is no pruned level with a class accuracy: nothing to fit.")
     numbers = dict.fromkeys(f for key in keys for f in TERMS[key].factors if not FACTORS[f].is_category)
     finite = {factor: np.isfinite(factor_values(table, factor)) for factor in numbers}
-    nowhere = {factor for factor, known in finite.items() if not known.any()}
+    nowhere = {factor for factor, is_finite in finite.items() if not is_finite.any()}
     unknown = tuple(LeftOut(key, NOWHERE) for key in keys if nowhere & set(TERMS[key].factors))
     keep, missing = np.ones(len(table), bool), []
-    for name, known in ((("accuracy", np.isfinite(table["accuracy"].to_numpy()))), *finite.items()):
-        lost = keep & ~known
+    for name, is_finite in (("accuracy", np.isfinite(table["accuracy"].to_numpy())), *finite.items()):
+        lost = keep & ~is_finite
         if name not in nowhere and lost.any():
             label = FACTORS[name].label if name in FACTORS else name
             missing.append(LeftOut("rows", f"{label} is missing or infinite", int(lost.sum())))
-            keep &= known
+            keep &= is_finite
     if not keep.any():
         raise PruneScopeError("No row has all numbers: " + "; ".join(f"{m.n_rows} rows: {m.reason}" for m in missing))
     rows = table if keep.all() else table[keep].reset_index(drop=True)

@@ -63,20 +63,20 @@ def population(source: Source, experiment: Experiment, scope: str, without: tupl
 
     `scope` is a key of SAME; `without` names techniques and treatments that are switched off.
     """
-    from engine.analysis.regression.population import population as gathered
+    from engine.analysis.regression.population import population as class_population
 
     rows, study = load_catalog(source).classes, source.study
     keep = ~(rows["technique"].isin(without) | rows["treatment"].isin(without)).to_numpy()
     for name in SAME[scope]:
         keep &= (rows[name] == getattr(experiment, name)).to_numpy()
-    return gathered(rows[keep], lambda run: study.class_facts(examples_name(study.run_record(run).spec)))
+    return class_population(rows[keep], lambda run: study.class_facts(examples_name(study.run_record(run).spec)))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Fitting …")
 def fitted(
-    source: Source, taken: tuple[Experiment, str, tuple[str, ...]], terms: tuple[str, ...], link: str, errors: str
+    source: Source, runs: tuple[Experiment, str, tuple[str, ...]], terms: tuple[str, ...], link: str, errors: str
 ) -> "Regression":
-    """A regression over the rows that `population` gives for `taken`."""
-    from engine.analysis.regression.fit import regression
+    """A regression over the rows that `population` gives for `runs`: experiment, scope and what is left out."""
+    from engine.analysis.regression.population_regression import regression
 
-    return regression(population(source, *taken), terms, link, errors)
+    return regression(population(source, *runs), terms, link, errors)

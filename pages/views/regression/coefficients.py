@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,24 +26,26 @@ NAMES = {
 }
 
 
-def left_out_sentences(found: Regression) -> list[str]:
+def left_out_sentences(regression: Regression) -> list[str]:
     """What the fit goes without and why: rows, then terms, then cross terms of those, then columns."""
-    rows = [f"{formats.count(out.n_rows)} rows are left out: {out.reason}." for out in found.left_out if out.n_rows]
-    terms = [out for out in found.left_out if out.what in TERMS]
-    single = [f"{TERMS[out.what].label} ({out.reason})" for out in terms if len(TERMS[out.what].factors) == 1]
-    crossed = [TERMS[out.what].label for out in terms if len(TERMS[out.what].factors) > 1]
+    rows = [
+        f"{formats.count(out.n_rows)} rows are left out: {out.reason}." for out in regression.left_out if out.n_rows
+    ]
+    terms = [out for out in regression.left_out if out.name in TERMS]
+    single = [f"{TERMS[out.name].label} ({out.reason})" for out in terms if len(TERMS[out.name].factors) == 1]
+    crossed = [TERMS[out.name].label for out in terms if len(TERMS[out.name].factors) > 1]
     if single:
         with_them = f", and with that {', '.join(crossed)}" if crossed else ""
         rows.append(f"Not in the fit: {', '.join(single)}{with_them}.")
     columns: dict[str, list[LeftOut]] = {}
-    for out in found.left_out:
-        if not out.n_rows and out.what not in TERMS:
+    for out in regression.left_out:
+        if not out.n_rows and out.name not in TERMS:
             columns.setdefault(out.term, []).append(out)
     return rows + [_column_sentence(term, outs) for term, outs in columns.items()]
 
 
 def _column_sentence(term: str, outs: Sequence[LeftOut]) -> str:
-    first = f"{column_label(outs[0].what, term)}: {outs[0].reason}"
+    first = f"{column_label(outs[0].name, term)}: {outs[0].reason}"
     if len(outs) == 1:
         return f"Not in the fit: {first}."
     return f"Not in the fit: {len(outs)} columns of {TERMS[term].label} that repeat others, such as {first}."
@@ -64,16 +67,16 @@ def column_label(column: str, term: str) -> str:
     return " × ".join(words)
 
 
-def reference_sentence(found: Regression) -> str:
+def reference_sentence(regression: Regression) -> str:
     """What the categories are compared with."""
-    names = [f"{FACTORS[key].label} with {NAMES.get(key, str)(value)}" for key, value in found.references.items()]
+    names = [f"{FACTORS[key].label} with {NAMES.get(key, str)(value)}" for key, value in regression.references.items()]
     return f"Compared: {', '.join(names)}." if names else ""
 
 
-def chart_caption(found: Regression, standardised: bool) -> str:
+def chart_caption(regression: Regression, standardised: bool) -> str:
     """How to read the chart of coefficients; markdown."""
-    parts = ["Hollow: the interval includes 0.", formats.plain(reference_sentence(found))]
-    if found.link == "linear" and not standardised:
+    parts = ["Hollow: the interval includes 0.", formats.plain(reference_sentence(regression))]
+    if regression.link == "linear" and not standardised:
         parts.append(
             "The paper's coefficients of exp\\(sparsity\\) and unpruned accuracy hold for its own references: "
             "CIFAR-10, global magnitude, fine-tuned."
@@ -81,13 +84,13 @@ def chart_caption(found: Regression, standardised: bool) -> str:
     return " ".join(part for part in parts if part)
 
 
-def coefficient_table(found: Regression, errors: str, groups: Sequence[str], standardised: bool) -> pd.DataFrame:
+def coefficient_table(regression: Regression, errors: str, groups: Sequence[str], standardised: bool) -> pd.DataFrame:
     """Coefficients of these groups as the chart draws them: label, group, coefficient, low, high, text, published."""
-    rows = found.with_errors(errors)
+    rows = regression.with_errors(errors)
     rows = rows[rows["group"].isin(groups)].copy()
     rows["label"] = [column_label(*pair) for pair in zip(rows["column"], rows["term"], strict=True)]
     rows["text"] = [_coefficient_text(row) for row in rows.to_dict("records")]
-    comparable = found.link == "linear" and not standardised
+    comparable = regression.link == "linear" and not standardised
     published = [TERMS[term].published for term in rows["term"]]
     rows["published"] = pd.Series(published if comparable else np.nan, rows.index, dtype=float)
     if standardised:
@@ -96,7 +99,7 @@ def coefficient_table(found: Regression, errors: str, groups: Sequence[str], sta
     return rows.sort_values("group", key=lambda column: column.map(place), kind="stable").reset_index(drop=True)
 
 
-def _coefficient_text(row: dict) -> str:
+def _coefficient_text(row: dict[str, Any]) -> str:
     return (
         f"<b>{formats.chart_text(row['label'])}</b><br>coefficient {formats.number(row['coefficient'], 4)}"
         f"<br>95 %: {formats.number(row['low'], 4)} to {formats.number(row['high'], 4)}"
@@ -104,9 +107,9 @@ def _coefficient_text(row: dict) -> str:
     )
 
 
-def groups_of(found: Regression) -> dict[str, int]:
+def groups_of(regression: Regression) -> dict[str, int]:
     """How many coefficients each group has, in the order of GROUPS."""
-    counts = found.with_errors(found.errors)["group"].value_counts()
+    counts = regression.with_errors(regression.errors)["group"].value_counts()
     return {group: int(counts[group]) for group in GROUPS if group in counts}
 
 
@@ -122,15 +125,17 @@ def first_groups(counts: dict[str, int]) -> list[str]:
     return shown
 
 
-def coefficient_csv(found: Regression) -> pd.DataFrame:
+def coefficient_csv(regression: Regression) -> pd.DataFrame:
     """All coefficients with errors of every kind, for download."""
-    return found.coefficients.drop(columns="group").assign(intercept=found.coefficients["column"] == INTERCEPT)
+    return regression.coefficients.drop(columns="group").assign(
+        intercept=regression.coefficients["column"] == INTERCEPT
+    )
 
 
-def figures(found: Regression) -> list[tuple[str, str, str]]:
+def figures(regression: Regression) -> list[tuple[str, str, str]]:
     """Label, number and help of the figures on top."""
-    s = found.statistics
-    linear = found.link == "linear"
+    s = regression.statistics
+    linear = regression.link == "linear"
     squared = formats.fixed(s.adjusted_r_squared if linear else s.r_squared)
     return [
         ("Class accuracies", formats.count(s.n_rows), "Rows: one for each pruned network and class."),

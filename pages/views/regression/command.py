@@ -9,7 +9,7 @@ from pages.shared.cache.models import SAME
 
 @dataclass(frozen=True)
 class RegressionQuery:
-    """What the page was asked for."""
+    """What the page was query for."""
 
     experiment: Experiment
     scope: str
@@ -21,15 +21,15 @@ class RegressionQuery:
     errors: str
 
 
-def command(study: str, asked: RegressionQuery) -> str:
+def command(study: str, query: RegressionQuery) -> str:
     """The command that prints the same."""
     words = ["python", "-m", "engine", "regression", "--study", study]
-    for name in SAME[asked.scope]:
-        words += ["--only", f"{name}={getattr(asked.experiment, name)}"]
-    for value in asked.without:
+    for name in SAME[query.scope]:
+        words += ["--only", f"{name}={getattr(query.experiment, name)}"]
+    for value in query.without:
         words += ["--without", value]
-    if asked.model != "paper":
-        words += ["--terms", "plain" if asked.model == "plain" else ",".join(asked.terms)]
-    words += ["--link", asked.link] if asked.link != "linear" else []
-    words += ["--errors", asked.errors] if asked.errors != "hac" else []
+    if query.model != "paper":
+        words += ["--terms", "plain" if query.model == "plain" else ",".join(query.terms)]
+    words += ["--link", query.link] if query.link != "linear" else []
+    words += ["--errors", query.errors] if query.errors != "hac" else []
     return shlex.join(words)
