@@ -229,7 +229,7 @@ def test_the_papers_coefficients_are_drawn_only_where_they_compare(result: Regre
     fitted, compared = (
         coefficients.coefficient_table(result, "hac", coefficients.GROUPS, scale) for scale in (False, True)
     )
-    assert result.set_index("column").loc["imbalance", "published"] == TERMS["imbalance"].published
+    assert fitted.set_index("column").loc["imbalance", "published"] == TERMS["imbalance"].published
     assert compared["published"].isna().all()
 
 

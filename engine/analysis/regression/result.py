@@ -76,7 +76,7 @@ def coefficient_rows(fit: Fit, terms: Sequence[str], estimates: Mapping[str, Est
         "spread": fit.design.spreads(),
     }
     tables = []
-    for errors, result in estimates.items():
+    for result in estimates.values():
         numbers = {
             "coefficient": result.coefficients,
             "se": result.standard_errors,
@@ -85,7 +85,7 @@ def coefficient_rows(fit: Fit, terms: Sequence[str], estimates: Mapping[str, Est
             "low": result.low,
             "high": result.high,
         }
-        tables.append(pd.DataFrame({**shared, "errors": errors, **numbers}))
+        tables.append(pd.DataFrame({**shared, "errors": result.errors, **numbers}))
     return pd.concat(tables, ignore_index=True)
 
 

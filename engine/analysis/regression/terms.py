@@ -38,7 +38,6 @@ class Term:
     label: str
     group: str
     """Heading under which its coefficients stand."""
-    help: str
     factors: tuple[str, ...]
     published: float | None = None
     """Coefficient in Paganini 2020, Appendix D, of a term of numbers only."""
@@ -66,41 +65,39 @@ FACTORS = {
 }
 
 
-def _term(
-    factors: str, group: str, text: str, published: float | None = None, published_se: float | None = None
-) -> Term:
+def _term(factors: str, group: str, published: float | None = None, published_se: float | None = None) -> Term:
     parts = tuple(factors.split(" "))
     key = ":".join(FACTORS[part].text for part in parts)
     label = " × ".join(FACTORS[part].label for part in parts)
-    return Term(key, label, group, text, parts, published, published_se)
+    return Term(key, label, group, parts, published, published_se)
 
 
 TERMS = {
     row.key: row
     for row in (
-        _term("dataset", "Data set", "Each data set has its own level."),
-        _term("network", "Network", "Each network has its own level."),
-        _term("treatment", "Treatment", "Rewound and fine-tuned networks differ."),
-        _term("technique", "Technique", "Each technique has its own level."),
-        _term("treatment technique", "Technique", "What the treatment does depends on the technique."),
-        _term("exp_sparsity", "Sparsity", "Accuracy falls faster and faster.", -0.5950, 0.007),
-        _term("exp_sparsity dataset", "Data set", "The fall depends on the data set."),
-        _term("exp_sparsity technique", "Technique", "The fall depends on the technique."),
-        _term("sparsity", "Sparsity", "Accuracy changes evenly with sparsity.", 1.3942, 0.012),
-        _term("accuracy0", "Unpruned accuracy", "The run's accuracy on the class before pruning.", 1.1384, 0.005),
-        _term("accuracy0 treatment", "Treatment", "What the start is worth depends on the treatment."),
-        _term("accuracy0 technique", "Technique", "What the start is worth depends on the technique."),
-        _term("quartile", "Unpruned accuracy", "Quarter of the population that the start lies in.", -0.0098, 0.001),
-        _term("imbalance", "Class", "Share of the training set, above or below an even one.", 1.2429, 0.023),
-        _term("entropy", "Class", "Mean entropy of the class's images in bits.", -0.0237, 0.001),
-        _term("exp_sparsity accuracy0", "Sparsity", "What the start is worth fades as weights go.", -0.1907, 0.002),
-        _term("accuracy0 quartile", "Unpruned accuracy", "What the start is worth differs by quarter.", 0.0261, 0.001),
-        _term("exp_sparsity imbalance", "Class", "Imbalance matters more as weights go. Not in the paper."),
-        _term("exp_sparsity entropy", "Class", "Entropy matters more as weights go. Not in the paper."),
-        _term("split", "Setup", "Each split has its own level. Not in the paper."),
-        _term("mitigation", "Setup", "Each mitigation has its own level. Not in the paper."),
-        _term("schedule", "Setup", "Each schedule has its own level. Not in the paper."),
-        _term("protocol", "Setup", "Each protocol has its own level. Not in the paper."),
+        _term("dataset", "Data set"),
+        _term("network", "Network"),
+        _term("treatment", "Treatment"),
+        _term("technique", "Technique"),
+        _term("treatment technique", "Technique"),
+        _term("exp_sparsity", "Sparsity", -0.5950, 0.007),
+        _term("exp_sparsity dataset", "Data set"),
+        _term("exp_sparsity technique", "Technique"),
+        _term("sparsity", "Sparsity", 1.3942, 0.012),
+        _term("accuracy0", "Unpruned accuracy", 1.1384, 0.005),
+        _term("accuracy0 treatment", "Treatment"),
+        _term("accuracy0 technique", "Technique"),
+        _term("quartile", "Unpruned accuracy", -0.0098, 0.001),
+        _term("imbalance", "Class", 1.2429, 0.023),
+        _term("entropy", "Class", -0.0237, 0.001),
+        _term("exp_sparsity accuracy0", "Sparsity", -0.1907, 0.002),
+        _term("accuracy0 quartile", "Unpruned accuracy", 0.0261, 0.001),
+        _term("exp_sparsity imbalance", "Class"),
+        _term("exp_sparsity entropy", "Class"),
+        _term("split", "Setup"),
+        _term("mitigation", "Setup"),
+        _term("schedule", "Setup"),
+        _term("protocol", "Setup"),
     )
 }
 """In the order of the paper's table, which is statsmodels'; what the paper has not stands last."""

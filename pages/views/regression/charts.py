@@ -100,11 +100,10 @@ def _woven(*parts: np.ndarray) -> np.ndarray:
 
 def fitted_chart(residuals: Residuals, dark: bool) -> go.Figure:
     """Fitted against observed accuracy, as the share of each observed bin (after the paper's Figure 14)."""
-    middle = residuals.means
     traces = [
-        _heat(residuals.fitted, "fitted", dark),
+        _heat(residuals.fitted, "fitted"),
         {"x": [0, 1], "y": [0, 1], "mode": "lines", "name": "fitted = observed", "line": _dashes(dark), **SILENT},
-        _mean_line(middle, "fitted", dark),
+        _mean_line(residuals.means, "fitted"),
     ]
     layout = chart_layout(
         420,
@@ -116,7 +115,7 @@ def fitted_chart(residuals: Residuals, dark: bool) -> go.Figure:
 
 def residual_chart(residuals: Residuals, dark: bool) -> go.Figure:
     """Residuals against observed accuracy, as the share of each observed bin (after the paper's Figure 15b)."""
-    traces = [_heat(residuals.by_target, "residual", dark), _mean_line(residuals.means, "residual", dark)]
+    traces = [_heat(residuals.by_target, "residual"), _mean_line(residuals.means, "residual")]
     zero = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": _dashes(dark)}
     layout = chart_layout(
         420,
@@ -148,7 +147,7 @@ def residual_histogram(residuals: Residuals, dark: bool) -> go.Figure:
     return go.Figure(traces, chart_layout(420, bargap=0) | axes)
 
 
-def _heat(cells: pd.DataFrame, name: str, dark: bool) -> dict[str, Any]:
+def _heat(cells: pd.DataFrame, name: str) -> dict[str, Any]:
     """Shares of the observed bins as a heat map; cells that are empty stay clear."""
     x = np.round(cells["observed"] / BIN - 0.5).astype(int).to_numpy()
     y = np.round(cells[name] / BIN - 0.5).astype(int).to_numpy()
@@ -171,7 +170,7 @@ def _heat(cells: pd.DataFrame, name: str, dark: bool) -> dict[str, Any]:
     }
 
 
-def _mean_line(means: pd.DataFrame, name: str, dark: bool) -> dict[str, Any]:
+def _mean_line(means: pd.DataFrame, name: str) -> dict[str, Any]:
     dots = {"size": 7, "color": "#FFFFFF", "line": {"color": "#000000", "width": 1.5}}
     text = [
         f"observed near {formats.percent(row.observed)}: mean {name} {formats.percent(getattr(row, name))}"
