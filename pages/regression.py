@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from engine.analysis.regression.fit import LINKS
-from engine.analysis.regression.fits import ERRORS
+from engine.analysis.regression.least_squares import LINKS
+from engine.analysis.regression.regression_table import regression_table
+from engine.analysis.regression.standard_errors import ERRORS
 from engine.analysis.regression.terms import PAPER, PLAIN, TERMS
 from engine.errors import PruneScopeError
 from pages.shared import formats
@@ -201,11 +202,12 @@ with third:
         else "A slope that is left over is what the terms cannot tell.",
     )
 
-# -- as statsmodels prints it -----------------------------------------------------------------------------------------
-st.markdown("##### As statsmodels prints it")
-st.code(regression.summary, language=None)
+# -- as a table -------------------------------------------------------------------------------------------------------
+st.markdown("##### As a table")
+table = regression_table(regression)
+st.code(table, language=None)
 with st.container(horizontal=True):
-    st.download_button("Table as text", regression.summary, "regression.txt", "text/plain", key="regression-text")
+    st.download_button("Table as text", table, "regression.txt", "text/plain", key="regression-text")
     st.download_button(
         "Coefficients as CSV",
         lambda: formats.csv_bytes(coefficients.coefficient_csv(regression)),

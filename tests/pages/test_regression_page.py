@@ -288,7 +288,7 @@ def test_page_stays_whole(open_page: OpenPage, study: str) -> None:
     app = open_page(study)
     assert not app.error and words(app)
     if study == "no-dense":
-        assert "nothing to fit" in words(app)
+        assert "Nothing can be fitted" in words(app) and "nothing to fit" in words(app)
 
 
 def test_names_from_files_stay_text(open_page: OpenPage) -> None:

@@ -9,7 +9,7 @@ from pages.shared.cache.models import SAME
 
 @dataclass(frozen=True)
 class RegressionQuery:
-    """What the page was query for."""
+    """What the page was asked for."""
 
     experiment: Experiment
     scope: str

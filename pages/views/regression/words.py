@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from engine.analysis.regression.fits import ERRORS
+from engine.analysis.regression.standard_errors import ERRORS
 from engine.analysis.regression.result import Regression
 from engine.analysis.regression.terms import FACTORS, TERMS
 from pages.shared import formats
@@ -105,7 +105,7 @@ def _absence(regression: Regression, key: str) -> str:
     """Why a fact about classes is not in the model; empty where it is."""
     if _rows(regression, (key,)):
         return ""
-    reason = next((out.reason for out in regression.left_out if out.what == key), "it was not asked for")
+    reason = next((out.reason for out in regression.left_out if out.name == key), "it was not asked for")
     return f"{FACTORS[key].label.capitalize()} is not in the model: {formats.plain(reason)}."
 
 
