@@ -7,6 +7,7 @@ import pytest
 from engine.analysis.regression.cautions import FEW_CLUSTERS
 from engine.analysis.regression.population import Population
 from engine.analysis.regression.population_regression import formula_regression, regression
+from engine.analysis.regression.standard_errors import LONE_ROW
 from engine.analysis.regression.terms import NOWHERE, PAPER, PLAIN
 from engine.errors import PruneScopeError
 from tests.engine.analysis.regression.planted import HAC, planted_population, planted_with, reference
@@ -106,6 +107,14 @@ def test_one_run_has_no_errors_by_run_and_says_so() -> None:
     result = regression(Population(table[table["run"] == "run000"].reset_index(drop=True)), PLAIN)
     assert set(result.no_errors) == {"run"}
     assert result.with_errors("run")["se"].isna().all() and result.with_errors("hac")["se"].notna().all()
+
+
+def test_a_row_that_alone_carries_a_coefficient_leaves_no_hc3_and_no_f() -> None:
+    table = planted_population().table
+    technique = table["technique"].astype(str).where(table.index != 17, "alone").astype("category")
+    result = regression(planted_with(technique=technique), PLAIN, errors="hc3")
+    assert result.no_errors == {"hc3": LONE_ROW} and np.isnan(result.statistics.f)
+    assert result.with_errors("hc3")["se"].isna().all() and result.with_errors("run")["se"].notna().all()
 
 
 def test_cautions_name_a_small_study_and_confounded_terms() -> None:
