@@ -26,7 +26,8 @@ COPY .streamlit ./.streamlit
 COPY engine ./engine
 COPY pages ./pages
 COPY data ./data
-COPY pyproject.toml setup.py README.md app.py serve.py prunescope.py ./
+COPY pyproject.toml setup.py README.md app.py serve.py ./
+COPY prunescope ./prunescope
 RUN python -m pip install --quiet --no-deps --no-build-isolation . \
     && rm -rf /src/*
 COPY --chown=prunescope:prunescope data /data/studies

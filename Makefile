@@ -11,7 +11,7 @@ $(VENV)/.installed: requirements.txt pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m compileall -q app.py serve.py prunescope.py engine pages
+	$(BIN)/python -m compileall -q app.py serve.py prunescope engine pages
 	touch $@
 
 $(VENV)/.installed-tests: $(VENV)/.installed tests/requirements.txt

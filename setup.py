@@ -4,7 +4,7 @@ import shutil
 
 from setuptools import find_packages, setup
 
-ROOMS = find_packages(include=["engine", "engine.*"])
+ROOMS = find_packages(include=["engine", "engine.*", "prunescope"])
 PAGES = ["pages", *(f"pages.{name}" for name in find_packages("pages"))]
 LAID_WITHIN = ["pages.settings", "pages.studies.demo"]
 """Folders from elsewhere in the repository, by `package-dir`."""

@@ -25,7 +25,7 @@ from tests.support.visitor import Visitor
 TOP = Path(__file__).resolve().parents[1]
 FILES = (
     *("pyproject.toml", "setup.py", "requirements.txt", "README.md", ".streamlit/config.toml"),
-    *("app.py", "serve.py", "prunescope.py"),
+    *("app.py", "serve.py"),
 )
 FOLDERS = ("engine", "pages", "data/demo")
 OTHERS = (
@@ -34,7 +34,7 @@ OTHERS = (
 )
 LAID_WITHIN = {".streamlit/config.toml": "pages/settings/config.toml", "data/demo": "pages/studies/demo"}
 """Where what lies elsewhere in the repository is in the wheel."""
-TOP_LEVEL = {"app.py", "serve.py", "prunescope.py", "engine", "pages", f"prunescope-{engine.__version__}.dist-info"}
+TOP_LEVEL = {"app.py", "serve.py", "prunescope", "engine", "pages", f"prunescope-{engine.__version__}.dist-info"}
 RUN = "run --dataset digits --network lenet --technique l1_structured --treatment rewind --levels 2 --epochs 1 --seed 0"
 STARTS_WITHIN_SECONDS = 60.0
 

@@ -35,7 +35,7 @@ LAYERS = (
 """The engine's rooms from the command line down; a room imports those below it, and no neighbour of its own layer."""
 OVERVIEW = "overview"
 """The view of app.py; serve.py fills its caches before anybody asks."""
-NOTEBOOK = "pages.notebook.plots"
+NOTEBOOK = "prunescope.plots"
 """Gives the pages' charts to Python, and so may look into every view."""
 
 
@@ -202,8 +202,8 @@ def _pages_over(name: str, edges: Mapping[str, set[str]]) -> Iterable[str]:
 
 def everything(top: Path) -> dict[str, set[str]]:
     """What the pages, the first page, the server and the public face import of the pages."""
-    edges = graph(top, "pages")
-    for file in ("app.py", "serve.py", "prunescope.py"):
+    edges = graph(top, "pages", "prunescope")
+    for file in ("app.py", "serve.py"):
         if (top / file).exists():
             edges[file.removesuffix(".py")] = imports_of(top / file) & edges.keys()
     return edges

@@ -1,11 +1,11 @@
 """`data get`: download a data set and check it."""
 
-from argparse import Namespace, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 
 from engine.datasets.dataset_table import DATASETS, data_root, fetch_dataset
 
 
-def add(commands: _SubParsersAction) -> None:
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     """Add `data get`."""
     parser = commands.add_parser("data", help="download data sets")
     actions = parser.add_subparsers(required=True, metavar="get")

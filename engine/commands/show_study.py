@@ -1,6 +1,6 @@
 """`show`: what a study holds, run by run."""
 
-from argparse import Namespace, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 
 import pandas as pd
 from rich.table import Table
@@ -10,7 +10,7 @@ from engine.store import catalog
 from engine.store.study import Study
 
 
-def add(commands: _SubParsersAction) -> None:
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     """Add `show`."""
     parser = commands.add_parser("show", help="what a study holds")
     parser.add_argument("--study", required=True)

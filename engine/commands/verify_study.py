@@ -1,6 +1,6 @@
 """`verify`: is a study what was written?"""
 
-from argparse import Namespace, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 
 from engine.errors import PruneScopeError
 from engine.store import catalog
@@ -9,7 +9,7 @@ from engine.store.study import Study
 from engine.store.verify import set_aside, verify_study
 
 
-def add(commands: _SubParsersAction) -> None:
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     """Add `verify`."""
     parser = commands.add_parser("verify", help="check every file of a study and set broken runs aside")
     parser.add_argument("--study", required=True, help="folder of the study")

@@ -45,20 +45,23 @@ def tilt(images: np.ndarray) -> np.ndarray:
     sums = np.vecdot(lit.reshape(n_images, 1, -1).astype(exact), moments.astype(exact))
     n, r, c, rr, rc = sums.astype(np.float64).T
     spread = n * rr - r * r
-    return np.divide(n * rc - r * c, spread, out=np.full(n_images, np.nan), where=spread > 0)
+    slopes: np.ndarray = np.divide(n * rc - r * c, spread, out=np.full(n_images, np.nan), where=spread > 0)
+    return slopes
 
 
 def activation(images: np.ndarray) -> np.ndarray:
     """Mean pixel value, 0 (all black) to 1."""
     pixels = images.reshape(len(images), -1)
-    return pixels.sum(axis=1, dtype=np.uint64) / (255 * pixels.shape[1])
+    means: np.ndarray = pixels.sum(axis=1, dtype=np.uint64) / (255 * pixels.shape[1])
+    return means
 
 
 def distance(class_means: np.ndarray, images: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Euclidean distance, pixels 0 to 1, from the mean image of the image's class; NaN where that mean is unknown."""
     pixels = images.reshape(len(images), -1) / 255
     pixels -= class_means.reshape(len(class_means), -1)[labels]
-    return np.sqrt(np.vecdot(pixels, pixels))
+    distances: np.ndarray = np.sqrt(np.vecdot(pixels, pixels))
+    return distances
 
 
 def entropy(images: np.ndarray) -> np.ndarray:
@@ -70,7 +73,8 @@ def entropy(images: np.ndarray) -> np.ndarray:
     # Counts are few whole numbers: a table of n log n replaces the logarithms.
     n = np.arange(n_pixels + 1)
     n_log_n = n * np.log2(np.maximum(n, 1))
-    return np.maximum(np.log2(n_pixels) - n_log_n[counts].sum(axis=1) / n_pixels, 0)
+    bits: np.ndarray = np.maximum(np.log2(n_pixels) - n_log_n[counts].sum(axis=1) / n_pixels, 0)
+    return bits
 
 
 def class_means(images: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndarray:
@@ -119,4 +123,5 @@ def _chunks(n_images: int, n_pixels: int) -> Iterator[slice]:
 
 def _ratio(total: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Total / n, and NaN where n is 0."""
-    return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+    ratios: np.ndarray = np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+    return ratios

@@ -24,7 +24,8 @@ class LeNet(nn.Module):
         maps = functional.relu(functional.max_pool2d(self.conv1(images), 2))
         maps = functional.relu(functional.max_pool2d(self.conv2(maps), 2))
         hidden = functional.relu(self.linear1(maps.flatten(1)))
-        return self.linear3(functional.relu(self.linear2(hidden)))
+        scores: Tensor = self.linear3(functional.relu(self.linear2(hidden)))
+        return scores
 
 
 class ResidualBlock(nn.Module):
@@ -72,7 +73,8 @@ class CifarResNet(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Logits."""
         maps = self.blocks(functional.relu(self.norm(self.conv(images))))
-        return self.linear(maps.mean((2, 3)))
+        scores: Tensor = self.linear(maps.mean((2, 3)))
+        return scores
 
 
 def fit_first_layer(network: nn.Module, channels: int) -> nn.Module:

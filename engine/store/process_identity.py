@@ -3,6 +3,7 @@
 import hashlib
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,7 +27,11 @@ def this_process() -> ProcessIdentity:
 def this_host() -> str:
     """Letters for this machine since it was switched on, or this container: where a process number means one thing."""
     parts = [socket.gethostname()]
-    for read in (lambda: Path("/proc/sys/kernel/random/boot_id").read_text(), lambda: os.readlink("/proc/self/ns/pid")):
+    sources: tuple[Callable[[], str], ...] = (
+        lambda: Path("/proc/sys/kernel/random/boot_id").read_text(),
+        lambda: os.readlink("/proc/self/ns/pid"),
+    )
+    for read in sources:
         try:
             parts.append(read())
         except OSError:

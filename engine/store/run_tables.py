@@ -103,18 +103,21 @@ def _prediction_rows(results: Sequence[LevelResult], labels: np.ndarray, n_class
 
 def encode(prediction: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndarray:
     """How far each prediction is from its label, modulo the number of classes: 0 where right, so it packs well."""
-    return ((prediction.astype(np.int64) - labels) % n_classes).astype(offset_type(n_classes))
+    offsets: np.ndarray = ((prediction.astype(np.int64) - labels) % n_classes).astype(offset_type(n_classes))
+    return offsets
 
 
 def decode(offset: bytes, labels: np.ndarray, n_classes: int) -> np.ndarray:
     """The predictions that `encode` packed."""
     kind = offset_type(n_classes)
-    return ((np.frombuffer(offset, kind).astype(np.int64) + labels) % n_classes).astype(kind)
+    predictions: np.ndarray = ((np.frombuffer(offset, kind).astype(np.int64) + labels) % n_classes).astype(kind)
+    return predictions
 
 
 def is_right(offset: bytes, n_classes: int) -> np.ndarray:
     """Which of the predictions that `encode` packed are their labels."""
-    return np.frombuffer(offset, offset_type(n_classes)) == 0
+    right: np.ndarray = np.frombuffer(offset, offset_type(n_classes)) == 0
+    return right
 
 
 def offset_type(n_classes: int) -> np.dtype:

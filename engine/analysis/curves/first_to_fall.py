@@ -51,7 +51,8 @@ def first_falls(classes: pd.DataFrame, drop: float = DROP, n_resamples: int = N_
 def _means(draws: NDArray[np.float64], seeds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean of each column over the drawn seeds that have it, NaN where none has."""
     n = draws @ np.isfinite(seeds)
-    return np.divide(draws @ np.nan_to_num(seeds), n, out=np.full(n.shape, np.nan), where=n > 0)
+    means: NDArray[np.float64] = np.divide(draws @ np.nan_to_num(seeds), n, out=np.full(n.shape, np.nan), where=n > 0)
+    return means
 
 
 def _first(means: NDArray[np.float64], drop: float) -> NDArray[np.intp]:

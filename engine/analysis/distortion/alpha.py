@@ -60,7 +60,8 @@ BASES: dict[str, BaseRow] = {
 
 def balance(recall: ArrayLike, accuracy: ArrayLike) -> Floats:
     """B_c = recall_c - accuracy, with classes along the last axis; > 0 where the model overperforms."""
-    return np.asarray(recall, float) - np.asarray(accuracy, float)[..., None]
+    balance: Floats = np.asarray(recall, float) - np.asarray(accuracy, float)[..., None]
+    return balance
 
 
 def normalised_balance(recall: ArrayLike, accuracy: ArrayLike) -> Floats:
@@ -88,7 +89,8 @@ def intensification(before: ArrayLike, after: ArrayLike) -> Floats:
     count = np.isfinite(before).sum(axis=-1)
     squares = np.nansum(before * before, axis=-1)
     defined = squares > count * EVEN**2
-    return np.nansum(before * after, axis=-1) / np.where(defined, squares, np.nan)
+    slopes: Floats = np.nansum(before * after, axis=-1) / np.where(defined, squares, np.nan)
+    return slopes
 
 
 def spread_ratio(before: ArrayLike, after: ArrayLike) -> Floats:
@@ -100,7 +102,8 @@ def spread_ratio(before: ArrayLike, after: ArrayLike) -> Floats:
     before, after = _paired(before, after)
     defined = np.isfinite(intensification(before, after))
     squares = np.where(defined, np.nansum(before * before, axis=-1), np.nan)
-    return np.sqrt(np.nansum(after * after, axis=-1) / squares)
+    ratios: Floats = np.sqrt(np.nansum(after * after, axis=-1) / squares)
+    return ratios
 
 
 def intensification_reason(before: ArrayLike, after: ArrayLike) -> NDArray[np.str_]:
@@ -113,7 +116,8 @@ def intensification_reason(before: ArrayLike, after: ArrayLike) -> NDArray[np.st
 def model_accuracy(correct: Floats, n: Floats) -> Floats:
     """Share of all test examples that each model gets right, from counts (n_models, n_classes); NaN without any."""
     total = np.nansum(n, axis=1)
-    return np.nansum(correct, axis=1) / np.where(total > 0, total, np.nan)
+    accuracies: Floats = np.nansum(correct, axis=1) / np.where(total > 0, total, np.nan)
+    return accuracies
 
 
 def alphas(classes: pd.DataFrame, measure: str = "recall") -> pd.DataFrame:

@@ -70,7 +70,8 @@ def independent_test(first: ArrayLike, second: ArrayLike, alternative: Alternati
 def bonferroni(p: ArrayLike) -> Floats:
     """p times the number of tests made (NaN is none), at most 1."""
     p = np.asarray(p, float)
-    return np.minimum(p * np.isfinite(p).sum(), 1)
+    corrected: Floats = np.minimum(p * np.isfinite(p).sum(), 1)
+    return corrected
 
 
 def between_ratios(models: pd.DataFrame, alternative: Alternative = "less") -> pd.DataFrame:

@@ -178,7 +178,8 @@ def accuracy_within(labels: Ints, predictions: Ints, members: Mask) -> NDArray[n
     """Accuracy of each network within each subset: (n_models, n_subsets); `members` is (n_subsets, n_examples)."""
     right = (predictions == labels).astype(np.float32)
     with np.errstate(invalid="ignore"):
-        return (right @ members.T.astype(np.float32)).astype(float) / members.sum(axis=1)
+        shares: NDArray[np.float64] = (right @ members.T.astype(np.float32)).astype(float) / members.sum(axis=1)
+        return shares
 
 
 def _means(accuracy: NDArray[np.float64]) -> pd.DataFrame:

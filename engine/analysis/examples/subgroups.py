@@ -157,7 +157,8 @@ class _Moments:
         """Variance of each group's mean change that comes from which examples it has; NaN below two."""
         n = np.where(self.n > 1, self.n, np.nan)
         mean = self.sums.mean(axis=0)
-        return np.maximum(self.squares - mean**2 / n, 0) / (n - 1) / n
+        variance: Floats = np.maximum(self.squares - mean**2 / n, 0) / (n - 1) / n
+        return variance
 
     def minus(self, other: "_Moments") -> "_Moments":
         """Those of this one's examples that are not the other's."""

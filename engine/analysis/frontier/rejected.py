@@ -45,4 +45,5 @@ def _dominators(table: pd.DataFrame, choice: Choice) -> np.ndarray:
     front = front[np.argsort(sparsity[front], kind="stable")]
     if not len(front):
         return np.zeros(len(table), int)
-    return front[np.minimum(np.searchsorted(sparsity[front], sparsity), len(front) - 1)]
+    places: np.ndarray = front[np.minimum(np.searchsorted(sparsity[front], sparsity), len(front) - 1)]
+    return places

@@ -77,4 +77,5 @@ def permuted(
 def _spread(changes: NDArray[np.floating], n: NDArray[np.integer]) -> NDArray[np.floating]:
     """Variance of the members' changes, weighted by their examples; of each row."""
     mean = (changes * n).sum(-1, keepdims=True) / n.sum()
-    return ((changes - mean) ** 2 * n).sum(-1) / n.sum()
+    variance: NDArray[np.floating] = ((changes - mean) ** 2 * n).sum(-1) / n.sum()
+    return variance

@@ -33,7 +33,8 @@ def read_qmnist(root: Path, request: Request) -> Dataset:
 def held_out_writers(groups: pd.DataFrame) -> np.ndarray:
     """Mask of the digits whose writer is tested: every second writer of each series, by writer number."""
     rank: np.ndarray = groups.groupby("series")["writer"].rank(method="dense").to_numpy()
-    return rank % 2 == 0
+    is_even: np.ndarray = rank % 2 == 0
+    return is_even
 
 
 def _side(folder: Path, part: str, first: int | None = None) -> ImageSet:

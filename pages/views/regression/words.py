@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from engine.analysis.regression.standard_errors import ERRORS
 from engine.analysis.regression.result import Regression
+from engine.analysis.regression.standard_errors import ERRORS
 from engine.analysis.regression.terms import FACTORS, TERMS
 from pages.shared import formats
 from pages.views.regression.coefficients import NAMES

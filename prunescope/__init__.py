@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine import register_network as register_network
     from engine import register_technique as register_technique
     from engine import unfairness as unfairness
-    from pages.notebook import plots as plots
+    from prunescope import plots as plots
 
 __all__ = [  # noqa: F822
     "Choice",
@@ -48,7 +48,7 @@ __all__ = [  # noqa: F822
 def __getattr__(name: str) -> object:
     """A public name, imported now."""
     if name == "plots":
-        return import_module("pages.notebook.plots")
+        return import_module("prunescope.plots")
     if name in __all__:
         return getattr(engine, name)
     raise AttributeError(f"module 'prunescope' has no attribute {name!r}")

@@ -1,1 +1,0 @@
-"""What a notebook shows: the pages' charts, without a server."""
