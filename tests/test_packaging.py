@@ -27,7 +27,7 @@ FILES = (
     *("pyproject.toml", "setup.py", "requirements.txt", "README.md", ".streamlit/config.toml"),
     *("app.py", "serve.py"),
 )
-FOLDERS = ("engine", "pages", "data/demo")
+FOLDERS = ("engine", "pages", "prunescope", "data/demo")
 OTHERS = (
     *(".streamlit/secrets.toml", "data/demo/work/abc/level", "data/mine/runs/abc/spec.json", "tests/__init__.py"),
     "build/lib/engine/moved_since.py",
