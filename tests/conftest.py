@@ -13,25 +13,34 @@ from xdist.scheduler import LoadScopeScheduling
 
 from engine.training.device import LIBRARIES
 from tests.support import datasets as tiny
+from tests.support.reruns import Reruns
+from tests.support.seed import HOW_TO_REPLAY, SEED
 
 if platform.machine() == "x86_64":
     os.environ.update(LIBRARIES)  # before any test computes: processes that tests start settle it by themselves
 
-hypothesis.settings.register_profile("steady", deadline=None)
-hypothesis.settings.load_profile("steady")
+hypothesis.settings.register_profile("same each time", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("by the seed", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("by the seed" if SEED else "same each time")
 
 
 MEMORY = Path("/dev/shm")
 """Files here are in memory: the suite syncs tens of thousands, and none has to outlive it."""
 ROOM_BYTES = 4e9
 TOGETHER = ("browser", "pages")
-"""Folders whose tests share a server, a browser or studies."""
-LONGEST = (*TOGETHER, "test_sweep_faults", "test_ray_workers", "test_masks")
+"""Folders whose tests share a server, a browser or studies; those below them too."""
+LONGEST = (*TOGETHER, "test_sweep_faults", "test_masks")
 """Groups that take longest, and so are begun first."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the tests' files in memory where there is room, unless the command says where they go."""
+    """Count second tries, draw by the seed where one is given, and keep the tests' files in memory.
+
+    The last where there is room, and unless the command says where they go.
+    """
+    config.pluginmanager.register(Reruns())
+    if SEED and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(SEED)
     is_main = not hasattr(config, "workerinput")
     if is_main and not config.option.basetemp and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES:
         config.option.basetemp = tempfile.mkdtemp(prefix="prunescope-tests-", dir=MEMORY)
@@ -41,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def group_of(test: str) -> str:
     """What a test is kept together with in one process, which then prepares what they share once."""
     path = PurePosixPath(test.split("::")[0])
-    return path.parent.name if path.parent.name in TOGETHER else path.stem
+    return next((folder for folder in TOGETHER if folder in path.parts), path.stem)
 
 
 class ByGroup(LoadScopeScheduling):
@@ -61,6 +70,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long is begun first."""
     places = {group: place for place, group in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(group_of(item.nodeid), len(places)))
+
+
+def pytest_terminal_summary(terminalreporter: Any, exitstatus: int) -> None:
+    """How to draw the same again, where something failed."""
+    if exitstatus:
+        terminalreporter.write_line(HOW_TO_REPLAY)
 
 
 @pytest.fixture(scope="session")

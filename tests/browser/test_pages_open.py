@@ -11,6 +11,8 @@ from playwright.sync_api import expect
 from pages.shared.frame import MENU
 from tests.browser.conftest import GROUNDS, Watched
 
+pytestmark = pytest.mark.quiet
+
 
 @pytest.mark.parametrize(
     ("query", "kept"), [("study=made&techniques=Layer+random", ("study", "techniques")), ("study=empty", ())]

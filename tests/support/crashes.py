@@ -1,22 +1,28 @@
 """The end of a process in the middle of its n-th write, sync or rename; needs no torch, so that forks are cheap.
 
-`python -m tests.crashes FOLDER EVERY` ends the store's at each n, or each `EVERY`th.
+`python -m tests.support.crashes FOLDER EVERY` ends the store's at each n, or at each `EVERY`th: the seed draws the first.
 """
 
 import builtins
 import itertools
 import os
 import sys
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from engine.store import catalog, claims, files
 from engine.store.study import Study
 from engine.store.verify import verify_study
+from tests.support.forks import exit_code, in_child
 from tests.support.run_folders import files_of, made_study, write_made_run
+from tests.support.seed import HOW_TO_REPLAY, seeded
 
 CRASHED = 77
+
+
+def crash_moments(name: str, every: int) -> Iterator[int]:
+    """Each `every`th number without end, from one of the first that the seed draws."""
+    return itertools.count(1 + seeded(name).randrange(every), every)
 
 
 def crash_at(n: int) -> None:
@@ -60,25 +66,6 @@ def crash_at(n: int) -> None:
     files.open = counted_open
 
 
-def in_child(act: Callable[[], object]) -> int:
-    """Number of a new process that acts and ends."""
-    if child := os.fork():
-        return child
-    code = 1
-    try:
-        act()
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        os._exit(code)
-
-
-def exit_code(child: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
 def store_crashes(folder: Path, every: int) -> None:
     """Writing examples, a run with checkpoints, a claim and the catalog, with a crash at each n: whole after each."""
     expected, n = files_of(made_study(folder / "calm", 1)), 0
@@ -89,7 +76,7 @@ def store_crashes(folder: Path, every: int) -> None:
             write_made_run(study)
             catalog.refresh(study)
 
-    for n in itertools.count(1, every):
+    for n in crash_moments("store", every):
         study = Study(folder / f"{n}")
         crashed = exit_code(in_child(lambda n=n, study=study: write(study, n))) == CRASHED
         assert not (faults := verify_study(study)), faults
@@ -106,4 +93,5 @@ def store_crashes(folder: Path, every: int) -> None:
 
 
 if __name__ == "__main__":
+    print(HOW_TO_REPLAY, flush=True)
     store_crashes(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,12 +1,10 @@
 """Faults on purpose: one process loads torch once and forks sweeps of tiny runs, to kill, stop or starve them.
 
-`python -m tests.faults FOLDER` reads lines `NAME NUMBER` and runs the function of that name, each in a fork of its own;
+`python -m tests.support.faults FOLDER` reads lines `NAME NUMBER` and runs the function of that name, each in a fork of its own;
 it says "passed" or "failed" at the end of each. `NAME NUMBER` as further arguments run one alone.
 """
 
 import builtins
-import itertools
-import json
 import os
 import random
 import resource
@@ -14,16 +12,13 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from engine.run_spec import RunSpec
-from engine.runs import dense
-from engine.runs import run as experiment
 from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.dense_key import dense_key
@@ -33,8 +28,11 @@ from engine.store.study import Study
 from engine.store.verify import verify_study
 from engine.sweeps.sweep import run_sweep, sweep_status
 from engine.sweeps.worker import Result, RunContext, execute_run
-from tests.support.crashes import CRASHED, crash_at, exit_code, in_child
+from tests.support.crashes import CRASHED, crash_at, crash_moments
+from tests.support.forks import answering, exit_code, has_ended, in_child, wait_until
 from tests.support.run_folders import files_of
+from tests.support.seed import HOW_TO_REPLAY, seeded
+from tests.support.work_log import assert_nothing_twice, log_work, logged
 
 ROOT = Path("unused")
 TINY = validate_spec(RunSpec("digits", "lenet", "global_unstructured", levels=3, epochs=1, batch_size=128))
@@ -49,62 +47,6 @@ SWEEP = Preset("tiny", "Tiny runs", "", SPECS)
 
 
 # -- what all of them need --------------------------------------------------------------------------------------
-
-
-def log_work(folder: Path) -> Path:
-    """A file that says from now on which process began, kept or ended what, in this process and those it forks."""
-    path = folder / "log"
-    handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-
-    def log(*words: object) -> None:
-        os.write(handle, (" ".join(map(str, (*words, os.getpid()))) + "\n").encode())
-
-    run, keep, train = experiment.run_experiment, experiment._Run._keep, dense._train_dense
-
-    def logged_run(spec: RunSpec, study: Study, *others: object) -> object:
-        if study.has_run(spec.key):
-            return run(spec, study, *others)
-        log("begin", spec.key)
-        finished = run(spec, study, *others)
-        log("end", spec.key)
-        return finished
-
-    def logged_keep(self: Any, result: Any, *others: object) -> None:
-        keep(self, result, *others)
-        log("level", f"{self.spec.key}/{result.level}")
-
-    def logged_train(spec: RunSpec, *others: object) -> None:
-        train(spec, *others)
-        log("dense", dense_key(spec))
-
-    experiment.run_experiment, experiment._Run._keep, dense._train_dense = logged_run, logged_keep, logged_train
-    return path
-
-
-def logged(path: Path) -> list[tuple[str, str, int]]:
-    return [(what, of, int(process)) for what, of, process in map(str.split, path.read_text().splitlines())]
-
-
-def answering(act: Callable[[], Any]) -> tuple[int, Callable[[], Any]]:
-    """A new process that acts, and how to wait for what it says; a pipe, because its disk may be full."""
-    out, into = os.pipe()
-    child = in_child(lambda: os.write(into, json.dumps(act()).encode()))
-    os.close(into)
-
-    def answer() -> Any:
-        with os.fdopen(out) as pipe:
-            said = pipe.read()
-        assert exit_code(child) == 0
-        return json.loads(said)
-
-    return child, answer
-
-
-def wait_until(holds: Callable[[], object], seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
 
 
 def sweep(study: Path) -> None:
@@ -146,13 +88,15 @@ def kills(folder: Path, n_kills: int) -> None:
     """SIGKILL of workers and parents at random moments, with restarts: as if nothing had happened."""
     begun = time.monotonic()
     assert exit_code(in_child(lambda: sweep(folder / "calm"))) == 0
-    longest = (time.monotonic() - begun) / 10  # a busy machine gets more time between kills
+    longest = (time.monotonic() - begun) / 20  # a busy machine gets more time between kills
     expected, log = files_of(Study(folder / "calm")), log_work(folder)
-    draw, n_done, n_rounds = random.Random(n_kills), 0, 0
+    draw, n_done, n_rounds = seeded("kills"), 0, 0
     while n_done < n_kills:
         study, n_rounds = Study(folder / f"round-{n_rounds}"), n_rounds + 1
         log.write_text("")
-        n_killed, n_in_flight = kill_until_done(study, lambda: draw.uniform(0.02, longest), n_kills - n_done)
+        n_killed, n_in_flight = kill_until_done(
+            study, log, (Kill.drawn(draw, longest) for _ in range(n_kills - n_done))
+        )
         assert exit_code(in_child(lambda study=study: sweep(study.path))) == 0  # what killed processes left over goes
         assert files_of(study) == expected
         assert_whole_and_tidy(study)
@@ -163,44 +107,58 @@ def kills(folder: Path, n_kills: int) -> None:
     print(f"{n_done} kills in {n_rounds} sweeps of {len(SPECS)} runs: each study equals the undisturbed one.")
 
 
-def kill_until_done(study: Study, pause: Callable[[], float], most: int) -> tuple[int, int]:
+@dataclass(frozen=True)
+class Kill:
+    """When a process dies and which: moments follow the work, so that a slow machine plays the same ones again."""
+
+    steps: int
+    """So many more things are begun, kept or ended first."""
+    seconds: float
+    """And then it takes so long."""
+    place: float
+    """Where the victim stands among parent and workers: 0 is the parent, below 1 the last."""
+
+    @staticmethod
+    def drawn(draw: random.Random, longest: float) -> "Kill":
+        return Kill(draw.randrange(3), draw.uniform(0, longest), draw.random())
+
+
+def kill_until_done(study: Study, log: Path, planned: Iterable[Kill]) -> tuple[int, int]:
     """Number of kills until a sweep, started again after each one of its parent, is through; runs in flight at them."""
     n_killed = n_in_flight = 0
     parent = in_child(lambda: sweep(study.path))
-    while True:
-        time.sleep(pause())
+    for kill in planned:
+        wanted = len(logged(log)) + kill.steps
+        wait_until(lambda parent=parent, wanted=wanted: len(logged(log)) >= wanted or has_ended(parent))
+        time.sleep(kill.seconds)
         assert sweep_status(SPECS, study).planned == len(SPECS)
-        ended, status = os.waitpid(parent, os.WNOHANG)
-        if ended:
-            assert status == 0
-            return n_killed, n_in_flight
-        if n_killed == most:
+        if has_ended(parent):
+            break
+        victim = victim_of(parent, kill)
+        try:
+            os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:  # a worker that had ended by itself
             continue
-        victim = random.choice([parent, *(process.pid for process in psutil.Process(parent).children())])
-        os.kill(victim, signal.SIGKILL)
+        print(f"{kill}: {'the parent' if victim == parent else 'a worker'}", flush=True)
         n_killed, n_in_flight = n_killed + 1, n_in_flight + (2 if victim == parent else 1)
         if victim == parent:
             os.waitpid(parent, 0)
             parent = in_child(lambda: sweep(study.path))
+    assert exit_code(parent) == 0
+    return n_killed, n_in_flight
 
 
-def assert_nothing_twice(log: Path) -> int:
-    """Number of runs begun, where no dense network, level or run was computed again once it was finished."""
-    said = logged(log)
-    finished = Counter(of for what, of, _ in said if what in ("level", "dense"))
-    assert finished and max(finished.values()) == 1, f"computed twice: {finished.most_common(3)}"
-    ended: set[str] = set()
-    for what, of, _ in said:
-        assert what != "begin" or of not in ended, f"{of} was begun again after it was finished"
-        ended |= {of} if what == "end" else set()
-    return sum(what == "begin" for what, _, _ in said)
+def victim_of(parent: int, kill: Kill) -> int:
+    """The process that this kill ends."""
+    processes = [parent, *sorted(process.pid for process in psutil.Process(parent).children())]
+    return processes[int(kill.place * len(processes))]
 
 
 def crashes(folder: Path, every: int) -> None:
     """The end of a run's process in the middle of its n-th write, sync or rename, for every n (or each `every`th)."""
     spec = replace(TINY, levels=1)
     expected, n = undisturbed_run(folder, spec), 0
-    for n in itertools.count(1, every):
+    for n in crash_moments("run", every):
         study = Study(folder / f"{n}")
         child = in_child(lambda n=n, study=study: (crash_at(n), perform_tiny(study.path, spec), catalog.refresh(study)))
         crashed = exit_code(child) == CRASHED
@@ -224,14 +182,17 @@ def frozen(folder: Path, n_levels: int) -> None:
     """A worker stopped past its claim's expiry and woken while another works, or once that is done: one result."""
     spec = replace(TINY, levels=n_levels)
     expected = undisturbed_run(folder, spec)
-    log, claims.EXPIRY, claims.HEARTBEAT = log_work(folder), 1.0, 0.2
+    log, claims.HEARTBEAT = log_work(folder), 0.2
     for moment in ("while", "after"):
         study = Study(folder / moment)
         first, first_said = answering(lambda study=study: perform_tiny(study.path, spec).state)
         wait_until(lambda first=first: any(what == "level" and by == first for what, _, by in logged(log)))
         os.kill(first, signal.SIGSTOP)
+        os.waitpid(first, os.WUNTRACED)  # until it stands still and touches nothing any more
         assert sweep_status([spec], study).running == (spec.key,)
-        wait_until(lambda study=study: sweep_status([spec], study).pending == (spec.key,))
+        for path in (study.path / "claims").iterdir():
+            os.utime(path, (0, 0))
+        assert sweep_status([spec], study).pending == (spec.key,)
         second, second_said = answering(lambda study=study: perform_tiny(study.path, spec).state)
         wait_until(lambda second=second: any(what == "begin" and by == second for what, _, by in logged(log)))
         states = [second_said()] if moment == "after" else []
@@ -248,7 +209,7 @@ def full_disk(folder: Path, every: int) -> None:
     """No room from a run's n-th write on, for every n (or each `every`th): it fails with the reason."""
     spec, n = replace(TINY, levels=1), 0
     expected = undisturbed_run(folder, spec)
-    for n in itertools.count(1, every):
+    for n in crash_moments("full disk", every):
         study = Study(folder / f"{n}")
         result = answering(lambda n=n, study=study: (fill_at(n), perform_tiny(study.path, spec))[1].__dict__)[1]()
         if result["state"] == "done":
@@ -333,6 +294,8 @@ def deaths(folder: Path, n_times: int) -> None:
 def act(folder: Path, name: str, number: str) -> None:
     (folder / name).mkdir()
     verdict = exit_code(in_child(lambda: globals()[name](folder / name, int(number))))
+    if verdict:
+        print(HOW_TO_REPLAY)
     print("failed" if verdict else "passed", flush=True)
 
 

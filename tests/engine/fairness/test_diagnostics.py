@@ -227,6 +227,7 @@ def test_the_gradient_of_a_class_starts_lanczos_well(workspace: Workspace, train
     assert few == pytest.approx(many, rel=0.05)
 
 
+@pytest.mark.quiet
 def test_ten_groups_of_lenet_take_less_than_a_quarter_of_an_epoch() -> None:
     """QMNIST's 23,960 training images of 28 x 28; what is in the pixels hardly matters for the time."""
     split = noise_split(23_960, 28, 10)

@@ -75,6 +75,7 @@ def owners(claims: Path) -> set[int]:
     return {json.loads(file.read_text())["process"] for file in files}
 
 
+@pytest.mark.quiet
 @pytest.mark.timeout(300)
 def test_a_node_that_dies_midway_costs_no_run(tmp_path: Path) -> None:
     pytest.importorskip("ray")

@@ -1,6 +1,7 @@
 """A sweep survives anything: kills, crashes, frozen workers, full disks, other sweeps, Ctrl-C.
 
-`PRUNESCOPE_FULL=1` tries all 200 kills and every single crash; without it there are fewer.
+`PRUNESCOPE_FULL=1` tries all 200 kills and every single crash; without it there are fewer. Which, the seed draws: it is
+printed where a test fails, and `PRUNESCOPE_SEED=...` plays the same again.
 """
 
 import os
@@ -17,6 +18,7 @@ from engine.specs.preset import load_preset
 from engine.store.study import Study
 from engine.store.verify import verify_study
 from engine.sweeps.sweep import sweep_status
+from tests.support.forks import wait_until
 
 pytestmark = pytest.mark.timeout(1800)
 TOP = Path(__file__).resolve().parents[3]
@@ -36,7 +38,7 @@ epochs = 5
 
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, int], None]]:
-    """Runs a function of `tests.faults`; its process loads torch once for all of them."""
+    """Runs a function of `tests.support.faults`; its process loads torch once for all of them."""
     command = [sys.executable, "-m", "tests.support.faults", str(tmp_path_factory.mktemp("faults"))]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, cwd=TOP, env=ONE_THREAD, **pipes) as process:
@@ -44,13 +46,13 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, 
         def run(name: str, number: int) -> None:
             process.stdin.write(f"{name} {number}\n")
             process.stdin.flush()
-            said = []
+            lines = []
             for line in process.stdout:
-                said.append(line)
+                lines.append(line)
                 if line in ("passed\n", "failed\n"):
                     break
-            print("".join(said))
-            assert said and said[-1] == "passed\n", "".join(said)
+            print("".join(lines))
+            assert lines and lines[-1] == "passed\n", "".join(lines)
 
         yield run
         process.stdin.close()
@@ -62,7 +64,7 @@ def test_kills_at_random_moments_change_nothing(faults: Callable[[str, int], Non
 
 def test_a_store_that_crashes_at_any_write_sync_or_rename_is_whole(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.support.crashes", str(tmp_path), "1" if ALL else "3"]
-    assert subprocess.run(command, cwd=TOP, env=ONE_THREAD, check=False).returncode == 0
+    subprocess.run(command, cwd=TOP, env=ONE_THREAD, check=True)  # what it prints stands beside a failure
 
 
 def test_a_run_that_crashes_at_a_write_sync_or_rename_goes_on(faults: Callable[[str, int], None]) -> None:
@@ -89,6 +91,7 @@ def test_nothing_is_shown_as_running_once_its_process_died(faults: Callable[[str
     faults("deaths", 1)
 
 
+@pytest.mark.quiet
 def test_ctrl_c_ends_within_seconds_and_says_how_to_go_on(tmp_path: Path) -> None:
     preset, study = tmp_path / "tiny.toml", Study(tmp_path / "study")
     preset.write_text(PRESET)
@@ -107,14 +110,14 @@ def test_ctrl_c_ends_within_seconds_and_says_how_to_go_on(tmp_path: Path) -> Non
     specs = load_preset(str(preset)).specs
     heard = {"start_new_session": True, "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     with subprocess.Popen(command, cwd=TOP, stderr=subprocess.PIPE, text=True, **heard) as process:
-        while not (process.poll() or sweep_status(specs, study).running):
-            time.sleep(0.1)
+        wait_until(lambda: process.poll() is not None or sweep_status(specs, study).running)
+        assert process.poll() is None, "it ended before it could be stopped"
         begun = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes of the command
-        said = process.communicate()[1]
+        errors = process.communicate()[1]
     assert process.returncode == 130
     assert time.monotonic() - begun < 20, "it takes about a second on a quiet machine"
-    assert said == "Stopped. Start the same command again to go on: finished runs and levels are kept.\n"
+    assert errors == "Stopped. Start the same command again to go on: finished runs and levels are kept.\n"
     status = sweep_status(specs, study)
     assert not status.running and status.planned == len(specs)
     assert verify_study(study) == []
