@@ -1,7 +1,7 @@
 """Faults on purpose: one process loads torch once and forks sweeps of tiny runs, to kill, stop or starve them.
 
-`python -m tests.support.faults FOLDER` reads lines `NAME NUMBER` and runs the function of that name, each in a fork of its own;
-it says "passed" or "failed" at the end of each. `NAME NUMBER` as further arguments run one alone.
+`python -m tests.support.faults FOLDER` reads lines `NAME NUMBER` and runs the function of that name, each in a fork of
+its own; it says "passed" or "failed" at the end of each. `NAME NUMBER` as further arguments run one alone.
 """
 
 import builtins

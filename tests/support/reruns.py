@@ -1,4 +1,4 @@
-"""A second try that does not hide: `@pytest.mark.rerun_once("why")` allows one, and the end says how many there were."""
+"""A second try that does not hide: `pytest.mark.rerun_once("why")` allows one, and the end says how many there were."""
 
 from typing import Any
 
