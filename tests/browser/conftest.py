@@ -26,6 +26,8 @@ WAIT_MILLISECONDS = 60_000
 USUAL: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 27)"}
 """The background of a page in each scheme."""
+UNDRAWN = '[data-testid="stPlotlyChart"]:not(:has(.main-svg))'
+"""A chart that Plotly has not drawn yet."""
 ASKED_BY_STREAMLIT = re.compile(r"/_stcore/(health|host-config)$")
 """Streamlit's own page looks for its server under the page's path first, and is told 404 on a deep link."""
 
@@ -60,10 +62,11 @@ class Watched:
         return self.page
 
     def settle(self) -> None:
-        """Wait until nothing runs and nothing is a skeleton any more."""
+        """Wait until nothing runs, nothing is a skeleton any more, and every chart is drawn."""
         expect(self.page.locator(QUIET)).to_be_visible()
         expect(self.page.get_by_test_id("stHeading").first).to_be_visible()
         expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
+        expect(self.page.locator(UNDRAWN)).to_have_count(0)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not ASKED_BY_STREAMLIT.search(message.location["url"]):

@@ -46,7 +46,6 @@ def test_names_are_text_on_every_page(visit: Callable[..., Watched]) -> None:
     for entry in MENU:
         page = watched.follow(entry.label)
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", GROUNDS["dark"])
-        page.wait_for_timeout(500)
         assert page.evaluate(INJECTED) == []
         assert page.get_by_test_id("stException").count() == 0
         text = words(page)

@@ -18,7 +18,7 @@ from streamlit.runtime.caching.cache_resource_api import ResourceCache
 PLAIN = (str, bytes, int, float, bool, type(None))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """A table, array or collection somewhere within a kept value, and its digest when it was kept."""
 
@@ -38,8 +38,10 @@ class CacheWatch:
         self.parts += parts_of(function, value)
 
     def changed(self) -> list[str]:
-        """Names of what does not look as it did when it was kept."""
-        return [part.name for part in self.parts if digest(part.value) != part.digest]
+        """Names of what does not look as it did when it was kept; each is told once."""
+        changed = [part for part in self.parts if digest(part.value) != part.digest]
+        self.parts = [part for part in self.parts if part not in changed]
+        return [part.name for part in changed]
 
 
 @contextmanager
