@@ -55,19 +55,6 @@ def test_page_opens_with_its_question_and_the_frame(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("file", PAGES)
-def test_page_of_an_empty_study_says_so(open_page: OpenPage, file: str) -> None:
-    app = open_page(file, "empty")
-    assert "no finished run yet" in words(app) and not app.main.get("plotly_chart")
-
-
-@pytest.mark.parametrize("file", PAGES)
-@pytest.mark.parametrize("study", ["tiny", "planted", "missing-class", "no-dense", "mitigated", "nasty"])
-def test_page_stays_whole(open_page: OpenPage, file: str, study: str) -> None:
-    app = open_page(file, study)
-    assert not app.error and not app.warning and words(app)
-
-
-@pytest.mark.parametrize("file", PAGES)
 def test_page_shows_the_shipped_study(open_page: OpenPage, demo_root: Path, file: str) -> None:
     app = open_page(file, "demo", demo_root)
     assert not app.error and "Global magnitude" in words(app) + "".join(str(t.value) for t in app.table)

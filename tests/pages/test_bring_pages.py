@@ -1,4 +1,4 @@
-"""Harmed examples, Subgroups, Bring your own: on made-up studies, and every page on an imported one."""
+"""Harmed examples, Subgroups, Bring your own: on made-up studies and an imported one."""
 
 from pathlib import Path
 
@@ -8,43 +8,20 @@ from streamlit.testing.v1 import AppTest
 
 from engine.store.annotations import read_marks
 from engine.store.study import Study
-from pages.shared.frame import MENU
 from pages.views.harmed import charts as harmed
 from pages.views.harmed import vote_card as votes
 from tests.pages.conftest import NASTY, OpenPage, words
 from tests.support.studies import make_study
 from tests.support.uploads import bring, long_table, wide_table
 
-PLAIN_NASTY = "<img"
-
 
 @pytest.fixture(scope="module")
 def brought(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Studies that were imported: `animals` with three seeds, `odd` with names that try their luck, and `lone`."""
+    """A study that was imported: `animals`, with three seeds."""
     root = tmp_path_factory.mktemp("brought")
-    table = long_table(n=120, seeds=3)
-    files = {
-        "animals": table,
-        "odd": table.assign(technique=lambda t: t["technique"].replace("random", "*b* [x](y) $a$ :red[z]")),
-        "lone": table[(table["technique"] == "dense") & (table["seed"] == 0)],
-    }
-    for name, rows in files.items():
-        rows.to_csv(root / f"{name}.csv", index=False)
-        bring(root / f"{name}.csv", Study(root / name), {"constants": {"dataset": name, "network": f"net {name} `x`"}})
+    long_table(n=120, seeds=3).to_csv(root / "animals.csv", index=False)
+    bring(root / "animals.csv", Study(root / "animals"), {"constants": {"dataset": "animals", "network": "net `x`"}})
     return root
-
-
-PAGES = [entry.file for entry in MENU if entry.file != "pages/bring.py"]
-OWN = ("pages/harmed.py", "pages/subgroups.py", "app.py")
-
-
-@pytest.mark.parametrize(
-    ("file", "study"),
-    [*((file, "animals") for file in PAGES), *((file, study) for file in OWN for study in ("odd", "lone"))],
-)
-def test_every_page_opens_on_an_imported_study(file: str, study: str, brought: Path, open_page: OpenPage) -> None:
-    app = open_page(file, study, root=brought)
-    assert words(app)
 
 
 def test_harmed_says_how_many_change_and_shows_a_card_each(brought: Path, open_page: OpenPage) -> None:
@@ -72,16 +49,6 @@ def test_filters_leave_fewer_and_none_is_a_sentence(brought: Path, open_page: Op
     assert "40 examples, most changed first" in words(app)
     app = open_page("pages/harmed.py", "animals", root=brought, show="All", marks="hard")
     assert "No example is left" in words(app)
-
-
-@pytest.mark.parametrize("file", ["pages/harmed.py", "pages/subgroups.py"])
-@pytest.mark.parametrize("study", ["missing-class", "no-dense", "nasty"])
-def test_pages_bear_every_study(file: str, study: str, open_page: OpenPage) -> None:
-    said = words(open_page(file, study))
-    assert said
-    if study == "nasty":
-        assert PLAIN_NASTY not in said.replace("\\<img", ""), "a name is read as HTML or markdown"
-        assert NASTY not in said
 
 
 def test_subgroups_say_whose_errors_grow(brought: Path, open_page: OpenPage) -> None:

@@ -157,10 +157,6 @@ def test_third_dimension_is_drawn_on_demand(page: Any) -> None:
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 
-def test_empty_study_says_so(page: Any) -> None:
-    assert "no finished run yet" in page("empty").info[0].value
-
-
 @pytest.mark.parametrize("study", ["one-run", "one-seed", "one-level"])
 def test_one_seed_is_said(page: Any, study: str) -> None:
     app = page(study)
