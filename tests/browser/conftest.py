@@ -19,6 +19,7 @@ from playwright.sync_api import (
 )
 
 from tests.browser.payloads import EVERYTHING, PAYLOADS, SOME
+from tests.support.reruns import note_second_try
 from tests.support.server import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
 from tests.support.studies import make_study
 
@@ -38,6 +39,7 @@ class Watched:
 
     page: Page
     home: str
+    test: pytest.Item
     problems: list[str] = field(default_factory=list)
 
     def listen(self) -> None:
@@ -67,6 +69,10 @@ class Watched:
         expect(self.page.get_by_test_id("stHeading").first).to_be_visible()
         expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
         expect(self.page.locator(UNDRAWN)).to_have_count(0)
+
+    def note_second_try(self, reason: str) -> None:
+        """Count a step that had to be done again; the end of the tests says so."""
+        note_second_try(self.test, reason)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not ASKED_BY_STREAMLIT.search(message.location["url"]):
@@ -135,13 +141,15 @@ def profiles(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
 
 
 @pytest.fixture
-def visit(profiles: Callable[..., BrowserContext], served: Served) -> Iterator[Callable[..., Watched]]:
+def visit(
+    request: pytest.FixtureRequest, profiles: Callable[..., BrowserContext], served: Served
+) -> Iterator[Callable[..., Watched]]:
     """Fresh pages; the test fails at its end for whatever went wrong on a page or in the server."""
     watched: list[Watched] = []
     before = len(served.said())
 
     def fresh(**settings: Any) -> Watched:
-        one = Watched(profiles(USUAL | settings).new_page(), served.address)
+        one = Watched(profiles(USUAL | settings).new_page(), served.address, request.node)
         one.listen()
         watched.append(one)
         return one

@@ -25,6 +25,7 @@ def choose(watched: Watched, box: str, option: str) -> None:
             page.get_by_role("option", name=option, exact=True).click(timeout=5000)
             break
         except TimeoutError:
+            watched.note_second_try(f"the list of {box} closed")
             page.keyboard.press("Escape")
     expect(page.locator(f"{box} input")).to_have_value(option)
     watched.settle()

@@ -43,7 +43,7 @@ def download(watched: Watched, button: str) -> Path:
                 watched.page.get_by_role("button", name=button).click()
             return Path(coming.value.path())
         except TimeoutError:
-            continue
+            watched.note_second_try(f"{button} gave nothing within 20 s")
     raise AssertionError(f"{button} gave nothing")
 
 

@@ -24,8 +24,8 @@ class Reruns:
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
         if any(report.failed for report in reports):
             item._initrequest()  # type: ignore[attr-defined]  # fresh fixtures, as at the first try
+            note_second_try(item, _reason(mark))
             reports = runtestprotocol(item, nextitem=nextitem, log=False)
-            reports[0].user_properties.append((MARK, f"{item.nodeid}: {_reason(mark)}"))
         for report in reports:
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -33,13 +33,19 @@ class Reruns:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a second try; reports reach this process from all others."""
-        self.reasons += [str(text) for name, text in report.user_properties if name == MARK and report.when == "setup"]
+        if report.when == "teardown":
+            self.reasons += [f"{report.nodeid}: {text}" for name, text in report.user_properties if name == MARK]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say how many second tries there were, none too."""
         for reason in self.reasons:
             terminalreporter.write_line(f"second try: {reason}")
         terminalreporter.write_line(f"reruns: {len(self.reasons)}")
+
+
+def note_second_try(item: pytest.Item, reason: str) -> None:
+    """Count a second try of a test, or of a step within one."""
+    item.user_properties.append((MARK, reason))
 
 
 def _reason(mark: pytest.Mark) -> str:
