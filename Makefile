@@ -32,7 +32,7 @@ test: $(VENV)/.installed-tests
 check: $(VENV)/.installed-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict engine pages app.py serve.py $(wildcard prunescope.py) docs/build.py
+	$(BIN)/mypy --strict engine pages app.py serve.py prunescope docs/build.py
 	$(BIN)/python -m pytest tests/test_rooms.py
 
 bench: $(VENV)/.installed-tests

@@ -21,7 +21,6 @@ import psutil
 from engine.run_spec import RunSpec
 from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
-from engine.specs.dense_key import dense_key
 from engine.specs.preset import Preset
 from engine.store import catalog, claims, files
 from engine.store.study import Study

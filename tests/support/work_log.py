@@ -8,6 +8,7 @@ from typing import Any
 from engine.run_spec import RunSpec
 from engine.runs import dense
 from engine.runs import run as experiment
+from engine.specs.dense_key import dense_key
 from engine.store.study import Study
 
 Line = tuple[str, str, int]
@@ -38,7 +39,7 @@ def log_work(folder: Path) -> Path:
 
     def logged_train(spec: RunSpec, *others: object) -> None:
         train(spec, *others)
-        log("dense", spec.dense_key)
+        log("dense", dense_key(spec))
 
     experiment.run_experiment, experiment._Run._keep, dense._train_dense = logged_run, logged_keep, logged_train
     return path
