@@ -2,6 +2,7 @@
 
 import csv
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
+from unittest.mock import patch
 
 TOP = Path(__file__).resolve().parents[2]
 FOLDERS = ("engine", "pages")
@@ -17,15 +19,24 @@ FOLDERS = ("engine", "pages")
 
 @contextmanager
 def traced() -> Iterator[set[str]]:
-    """The modules of the product in which a function is called within this block, in any thread that starts in it."""
+    """Modules of ours that call each other within this block, in any thread that starts in it; what runs because a
+    module is loaded does not count."""
     modules: set[str] = set()
-    known: dict[CodeType, str | None] = {}
+    files: dict[str, str | None] = {}
+
+    def module_of(code: CodeType) -> str | None:
+        if code.co_filename not in files:
+            files[code.co_filename] = _module(Path(code.co_filename))
+        return files[code.co_filename]
 
     def note(frame: FrameType, event: str, arg: Any) -> None:
-        if event == "call" and frame.f_code not in known:
-            known[frame.f_code] = module = _module(frame.f_code)
-            if module:
-                modules.add(module)
+        callee = module_of(frame.f_code) if event == "call" and frame.f_code.co_name != "<module>" else None
+        if callee is None:
+            return
+        callers = list(_callers(frame, module_of))
+        loads = any(code.co_name == "<module>" and not _is_page(module) for code, module in callers)
+        if callers and not loads and callers[0][1] != callee:
+            modules.update({callers[0][1], callee})
 
     sys.setprofile(note)
     threading.setprofile(note)
@@ -36,13 +47,26 @@ def traced() -> Iterator[set[str]]:
         threading.setprofile(None)
 
 
-def _module(code: CodeType) -> str | None:
-    """The module of a function of ours; None for others, and for the body of a module, which runs when it loads."""
-    path = Path(code.co_filename)
-    if code.co_name == "<module>" and path.parent.name != "pages" or not path.is_relative_to(TOP):
+def _callers(frame: FrameType, module_of: Callable[[CodeType], str | None]) -> Iterator[tuple[CodeType, str]]:
+    """Functions of ours that called this one, the nearest first."""
+    above = frame.f_back
+    while above is not None:
+        if module := module_of(above.f_code):
+            yield above.f_code, module
+        above = above.f_back
+
+
+def _module(path: Path) -> str | None:
+    """The path of a module of ours; None for others."""
+    if not path.is_relative_to(TOP):
         return None
     relative = path.relative_to(TOP)
     return str(relative) if relative.parts[0] in (*FOLDERS, "app.py") else None
+
+
+def _is_page(module: str) -> bool:
+    """Whether Streamlit runs the file as a script."""
+    return module == "app.py" or (module.startswith("pages/") and module.count("/") == 1)
 
 
 def run_to_files(folder: Path) -> set[str]:
@@ -74,7 +98,11 @@ def slider_to_figure(folder: Path) -> set[str]:
 def file_to_study(folder: Path) -> set[str]:
     """Modules between a file of predictions and the study that it becomes, those of the child included."""
     from engine.commands import main
-    from engine.exchange import sandbox_child
+    from engine.exchange import messages, sandbox, tasks
+
+    def in_this_process(command: list[str], input: bytes, **_: object) -> subprocess.CompletedProcess[bytes]:
+        answer = tasks.perform(messages.decode_request(input))
+        return subprocess.CompletedProcess(command, 0, messages.encode(answer) + b"\n", b"")
 
     file = folder / "models.csv"
     with file.open("w", newline="", encoding="utf-8") as target:
@@ -83,10 +111,9 @@ def file_to_study(folder: Path) -> set[str]:
         rows.writerows(
             [i, i % 3, (i + (s > 0.5 and i < 9)) % 3, s, "mine", 0] for s in (0, 0.5, 0.9) for i in range(30)
         )
-    with traced() as modules:
-        main(["import", str(file), "--study", str(folder / "study")])
-        sandbox_child.answer_here(file, folder / "staged")
-    return modules
+    with patch.object(sandbox.subprocess, "run", in_this_process), traced() as modules:
+        assert main(["import", str(file), "--study", str(folder / "study")]) == 0
+    return modules | {"engine/exchange/sandbox_child.py"}
 
 
 WALKS: dict[str, Callable[[Path], set[str]]] = {
