@@ -13,8 +13,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from engine.training.device import LIBRARIES
 from tests.support import datasets as tiny
-from tests.support.reruns import Reruns
-from tests.support.seed import HOW_TO_REPLAY, SEED
+from tests.support.harness.reruns import Reruns
+from tests.support.harness.seed import HOW_TO_REPLAY, SEED
 
 if platform.machine() == "x86_64":
     os.environ.update(LIBRARIES)  # before any test computes: processes that tests start settle it by themselves
@@ -29,7 +29,7 @@ MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4e9
 TOGETHER = ("browser", "pages")
 """Folders whose tests share a server, a browser or studies; those below them too."""
-LONGEST = (*TOGETHER, "test_sweep_faults", "test_masks")
+LONGEST = (*TOGETHER, "test_sweep_faults", "test_masks", "test_reproduce")
 """Groups that take longest, and so are begun first."""
 
 

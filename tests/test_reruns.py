@@ -36,7 +36,7 @@ def said_of(tests: str, folder: Path) -> str:
     """What pytest prints of these tests, with the plugin, on two processes."""
     (folder / "test_made.py").write_text(tests)
     (folder / "conftest.py").write_text(
-        "from tests.support.reruns import Reruns\n"
+        "from tests.support.harness.reruns import Reruns\n"
         "def pytest_configure(config):\n"
         '    config.addinivalue_line("markers", "rerun_once(why): one more try")\n'
         "    config.pluginmanager.register(Reruns())\n"

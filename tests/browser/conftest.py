@@ -19,7 +19,7 @@ from playwright.sync_api import (
 )
 
 from tests.browser.payloads import EVERYTHING, PAYLOADS, SOME
-from tests.support.reruns import note_second_try
+from tests.support.harness.reruns import note_second_try
 from tests.support.server import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
 from tests.support.studies import make_study
 

@@ -21,7 +21,7 @@ from engine.store.study import Study
 from pages.shared.cache import catalog as load
 from pages.shared.frame import MENU
 from tests.pages.conftest import NASTY, TOP, OpenPage, words
-from tests.support.cache_watch import CacheWatch, watched_caches
+from tests.support.harness.cache_watch import CacheWatch, watched_caches
 from tests.support.studies import make_study
 from tests.support.uploads import bring, long_table
 

@@ -28,10 +28,10 @@ from engine.store.verify import verify_study
 from engine.sweeps.sweep import run_sweep, sweep_status
 from engine.sweeps.worker import Result, RunContext, execute_run
 from tests.support.crashes import CRASHED, crash_at, crash_moments
-from tests.support.forks import answering, exit_code, has_ended, in_child, wait_until
+from tests.support.harness.forks import answering, exit_code, has_ended, in_child, wait_until
+from tests.support.harness.seed import HOW_TO_REPLAY, seeded
+from tests.support.harness.work_log import assert_nothing_twice, log_work, logged
 from tests.support.run_folders import files_of
-from tests.support.seed import HOW_TO_REPLAY, seeded
-from tests.support.work_log import assert_nothing_twice, log_work, logged
 
 ROOT = Path("unused")
 TINY = validate_spec(RunSpec("digits", "lenet", "global_unstructured", levels=3, epochs=1, batch_size=128))

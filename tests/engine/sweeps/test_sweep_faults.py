@@ -18,7 +18,7 @@ from engine.specs.preset import load_preset
 from engine.store.study import Study
 from engine.store.verify import verify_study
 from engine.sweeps.sweep import sweep_status
-from tests.support.forks import wait_until
+from tests.support.harness.forks import wait_until
 
 pytestmark = pytest.mark.timeout(1800)
 TOP = Path(__file__).resolve().parents[3]

@@ -1,0 +1,1 @@
+"""What watches, forks, seeds and counts for tests, whatever they test."""
