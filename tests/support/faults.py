@@ -45,9 +45,6 @@ SPECS = tuple(
 SWEEP = Preset("tiny", "Tiny runs", "", SPECS)
 
 
-# -- what all of them need --------------------------------------------------------------------------------------
-
-
 def sweep(study: Path) -> None:
     run_sweep(SWEEP, RunContext(study, ROOT, "cpu"), 2, lambda event: None, method="fork")
 
@@ -78,9 +75,6 @@ def undisturbed_run(folder: Path, spec: RunSpec) -> dict[str, dict[str, str]]:
     """What one run leaves that nothing happens to."""
     assert perform_tiny(folder / "calm", spec).state == "done"
     return files_of(Study(folder / "calm"))
-
-
-# -- the faults -------------------------------------------------------------------------------------------------
 
 
 def kills(folder: Path, n_kills: int) -> None:
