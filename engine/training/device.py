@@ -27,6 +27,9 @@ LIBRARIES = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_C
 CUBLAS = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 """What cuBLAS wants to be told before its sums are the same each time."""
 
+COMPILER = "TORCHINDUCTOR_CACHE_DIR"
+"""A variable that torch sets for itself once it has loaded its compiler, as counting operations does."""
+
 _IN_USE = threading.RLock()
 """Held by the thread that is inside `reproducible`: what the scope sets, all threads share."""
 
@@ -138,11 +141,12 @@ def _portable_variables() -> Mapping[str, str]:
 def _variables(values: Mapping[str, str]) -> Iterator[None]:
     """The environment with these variables, where it does not have them; without them again behind the scope."""
     absent = {name: value for name, value in values.items() if name not in os.environ}
+    leftover = {COMPILER} - set(os.environ)
     try:
         os.environ.update(absent)
         yield
     finally:
-        for name in absent:
+        for name in (*absent, *leftover):
             os.environ.pop(name, None)
 
 

@@ -166,11 +166,11 @@ ACTS: dict[str, Callable[[Path], None]] = {
     act.__name__: act
     for act in (
         import_everything,
+        estimate,
+        estimate_that_nobody_finishes,
         run_digits,
         run_quantized,
         run_that_fails,
-        estimate,
-        estimate_that_nobody_finishes,
         reproduce,
     )
 }
