@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
 from engine.run_spec import RunSpec
@@ -67,7 +66,6 @@ def contract_root(study_root: Path, tiny_root: Path, tmp_path_factory: pytest.Te
         (root / name).symlink_to(study_root / name)
     for arm in ("none", "after"):
         run_experiment(replace(MITIGATED, mitigation=arm), Study(root / "mitigated"), tiny_root, "cpu")
-    torch.set_flush_denormal(False)  # training leaves it on, and hypothesis refuses to draw floats then
     make_study(root / "one-seed", **FEW, seeds=1)
     make_study(root / "no-losses", **FEW, losses=False)
     table = long_table(n=60, seeds=2).replace({"technique": {"random": "*b* [x](y) $a$ :red[z]"}})
