@@ -101,7 +101,7 @@ def test_image_installs_the_project_from_all_that_a_build_takes() -> None:
     modules = {f"{name}.py" for name in setuptools["py-modules"]}
     elsewhere = {folder.split("/")[0] for folder in setuptools["package-dir"].values()}
     read = {project["project"]["readme"], setuptools["dynamic"]["dependencies"]["file"], "pyproject.toml", "setup.py"}
-    assert copied == {"engine", "pages"} | modules | elsewhere | read
+    assert copied == {"engine", "pages", "prunescope"} | modules | elsewhere | read
     assert names.index("USER") > installs, "the user cannot change what is installed"
 
 

@@ -33,6 +33,14 @@ ASKED_BY_STREAMLIT = re.compile(r"/_stcore/(health|host-config)$")
 """Streamlit's own page looks for its server under the page's path first, and is told 404 on a deep link."""
 
 
+COUNT_RUNS = """
+window.scriptRuns = 0;
+new MutationObserver(changes => changes.forEach(change => {
+    if (change.target.getAttribute("data-test-script-state") === "running") window.scriptRuns += 1;
+})).observe(document, {subtree: true, attributes: true, attributeFilter: ["data-test-script-state"]});
+"""
+
+
 @dataclass
 class Watched:
     """A page and everything that went wrong on it."""
@@ -43,7 +51,9 @@ class Watched:
     problems: list[str] = field(default_factory=list)
 
     def listen(self) -> None:
-        """Write down errors, dialogs and every request that leaves the server."""
+        """Write down errors, dialogs and every request that leaves the server, and count how often the page's script
+        begins."""
+        self.page.add_init_script(COUNT_RUNS)
         self.page.on("pageerror", lambda error: self.problems.append(f"error in page: {error}"))
         self.page.on("console", self._console)
         self.page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -69,6 +79,13 @@ class Watched:
         expect(self.page.get_by_test_id("stHeading").first).to_be_visible()
         expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
         expect(self.page.locator(UNDRAWN)).to_have_count(0)
+
+    def rerun_by(self, act: Callable[[], object]) -> None:
+        """Do what makes the page's script run again, and wait until it has: what is quiet may be so only before."""
+        before = self.page.evaluate("window.scriptRuns")
+        act()
+        self.page.wait_for_function("before => window.scriptRuns > before", arg=before)
+        self.settle()
 
     def note_second_try(self, reason: str) -> None:
         """Count a step that had to be done again; the end of the tests says so."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import TimeoutError, expect
+from playwright.sync_api import expect
 
 from engine.store.annotations import read_marks
 from engine.store.study import Study
@@ -15,20 +15,13 @@ pytestmark = pytest.mark.quiet
 
 
 def choose(watched: Watched, box: str, option: str) -> None:
-    """Pick an option of a select box; again where a rerun closes the list in between."""
+    """Pick an option of a select box."""
     page = watched.page
     expect(page.locator(box)).to_be_visible()
-    for _ in range(10):
-        watched.settle()
-        page.locator(f"{box} input").click()
-        try:
-            page.get_by_role("option", name=option, exact=True).click(timeout=5000)
-            break
-        except TimeoutError:
-            watched.note_second_try(f"the list of {box} closed")
-            page.keyboard.press("Escape")
+    page.locator(f"{box} input").scroll_into_view_if_needed()  # a list that is open closes when the page scrolls
+    page.locator(f"{box} input").click()
+    watched.rerun_by(page.get_by_role("option", name=option, exact=True).click)
     expect(page.locator(f"{box} input")).to_have_value(option)
-    watched.settle()
 
 
 def test_upload_map_preview_import_frontier_and_mark(
@@ -41,7 +34,7 @@ def test_upload_map_preview_import_frontier_and_mark(
     page.locator('input[type="file"]').first.set_input_files(tmp_path / "animals.csv")
     expect(page.get_by_text("The first rows")).to_be_visible()
     watched.settle()
-    page.get_by_text("a row per model and example", exact=True).click()
+    watched.rerun_by(page.get_by_text("a row per model and example", exact=True).click)
     for role, column in (("prediction", "answer"), ("sparsity", "cut")):
         choose(watched, f".st-key-role-{role}", column)
     page.get_by_role("button", name="Import").click()

@@ -35,8 +35,12 @@ WRITING = {"savez", "savez_compressed", "savetxt", "to_csv", "to_json", "to_pick
 """Functions that write a file if they are given one, and else hand the content back."""
 ALWAYS_WRITING = {"write_text", "write_bytes", "touch", "hardlink_to", "symlink_to", "mkstemp", "NamedTemporaryFile"}
 PLACING = {"replace", "rename", "renames", "link", "symlink", "open", "fdopen"}
-STREAMED = {Path("exchange/export.py"): {"temporary.replace(path)"}}
-"""What a path of the engine may do beside `write_file`: an export is larger than memory, and is no file of a study."""
+STREAMED = {
+    Path("exchange/export.py"): {"temporary.replace(path)"},
+    Path("commands/serve_pages.py"): {"link.symlink_to(demo, target_is_directory=True)"},
+}
+"""What the engine may do beside `write_file`: an export is larger than memory and no file of a study, and a link in the
+user's own folder shows the study that ships."""
 
 
 def dead_owner_name(path: Path) -> Path:
