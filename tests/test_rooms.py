@@ -278,3 +278,56 @@ def test_what_pages_import_leaves_torch_alone() -> None:
     modules = sorted(name for name in names if (TOP / f"{name.replace('.', '/')}.py").exists())
     code = f"import sys, {', '.join(modules)}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=TOP, check=False).returncode == 0
+
+
+BROKEN = {
+    crowded: {f"engine/runs/part{number:02}.py": "" for number in range(16)},
+    long_files: {"engine/runs/run.py": "x = 1\n" * 301},
+    upward: {"engine/store/study.py": "from engine.runs.run import run_experiment\n"},
+    circular: {
+        "engine/store/catalog.py": "import typing\nif typing.TYPE_CHECKING:\n    import engine.store.study\n",
+        "engine/store/study.py": "from engine.store import catalog\n",
+    },
+    same_names: {"engine/store/run.py": ""},
+    foreign_views: {
+        "pages/views/frontier/words.py": "",
+        "pages/writers.py": "from pages.views.frontier import words\n",
+    },
+    lonely: {"pages/shared/names.py": "", "pages/writers.py": "from pages.shared import names\n"},
+    caching_elsewhere: {"pages/writers.py": "import streamlit as st\n\n@st.cache_data\ndef rows(): ...\n"},
+    drawing_caches: {"pages/shared/cache/points.py": "import plotly.graph_objects as go\n"},
+    foreign_to_the_engine: {"engine/runs/run.py": "import streamlit as st\n"},
+    torch_on_pages: {"pages/writers.py": "import torch\n"},
+    foreign_to_benchmarks: {"benchmarks/start.py": "from tests.engine.runs.test_run import SPEC\n"},
+}
+"""For each rule, files that break it when they are added to a house in order."""
+IN_ORDER = (
+    "engine/runs/run.py",
+    "engine/store/study.py",
+    "pages/frontier.py",
+    "pages/writers.py",
+    "app.py",
+    "serve.py",
+)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_rule_sees_what_breaks_it(rule, tmp_path: Path) -> None:
+    def lay(files: Mapping[str, str]) -> None:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for folder in (path.parent, *path.parent.parents):
+                if folder.is_relative_to(tmp_path / "engine") or folder.name in (
+                    "views",
+                    "shared",
+                    "frontier",
+                    "cache",
+                ):
+                    (folder / "__init__.py").touch()
+            path.write_text(text)
+
+    lay(dict.fromkeys(IN_ORDER, ""))
+    assert not list(rule(tmp_path))
+    lay(BROKEN[rule])
+    assert list(rule(tmp_path))
