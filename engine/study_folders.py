@@ -1,16 +1,15 @@
 """Where studies lie on this machine: in the folder asked for, beside the source, here, or in the installed package."""
 
 import os
-import re
 from pathlib import Path
 
 from engine.errors import PruneScopeError
+from engine.plain_names import PLAIN_NAME
 
 SOURCE = Path(__file__).resolve().parents[1]
 """The folder of the engine, the pages and the server: a clone, or where packages are installed."""
 SHIPPED = SOURCE / "pages" / "studies"
 """The studies of an installed package; a clone has none there, because it has them in `data`."""
-STUDY_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
 def is_study(path: Path) -> bool:
@@ -20,7 +19,7 @@ def is_study(path: Path) -> bool:
 
 def studies_in(root: Path) -> list[str]:
     """Names of the studies in a folder: the one that $PRUNESCOPE_STUDY names first, then `demo`."""
-    names = [path.name for path in root.iterdir() if STUDY_NAME.match(path.name) and is_study(path)]
+    names = [path.name for path in root.iterdir() if PLAIN_NAME.match(path.name) and is_study(path)]
     first = os.environ.get("PRUNESCOPE_STUDY")
     return sorted(names, key=lambda name: (name != first, name != "demo", name))
 
@@ -41,7 +40,7 @@ def study_and_root(folder: Path) -> tuple[Path, str]:
     if not folder.is_dir():
         raise PruneScopeError(f"There is no folder {folder}.")
     if is_study(folder):
-        if not STUDY_NAME.match(folder.name):
+        if not PLAIN_NAME.match(folder.name):
             raise PruneScopeError(
                 f"{folder.name!r} is no name for a study. "
                 "Use letters, digits, '.', '_' and '-', a letter or digit first."

@@ -1,6 +1,5 @@
 """What a user's columns mean: the record of it, the roles that there are, and when it cannot be followed."""
 
-import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -8,6 +7,7 @@ import msgspec
 
 from engine.errors import PruneScopeError
 from engine.exchange.cells import refused, shown, unfit
+from engine.plain_names import PLAIN_NAME
 from engine.run_spec import RunSpec
 
 NEEDED = ("example", "label", "prediction", "sparsity")
@@ -48,7 +48,6 @@ DEFAULTS: Mapping[str, Constant] = {
     **{"treatment": "unstated", "mitigation": "none", "seed": 0},
 }
 DENSE = ("dense", "none", "baseline", "unpruned")
-FILE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
 class ModelFacts(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -168,7 +167,7 @@ def _refuse_missing_models(mapping: ColumnMapping) -> None:
 def check_file_name(name: object, role: str, column: str | None = None, row: int | None = None) -> None:
     """Refuse the name of a data set or split that cannot be part of a file's name."""
     text = str(name)
-    if (role == "split" and not text) or (FILE_NAME.match(text) and not text.endswith(".classes")):
+    if (role == "split" and not text) or (PLAIN_NAME.match(text) and not text.endswith(".classes")):
         return
     rule = "use up to 64 letters, digits, '.', '_' and '-', a letter or digit first"
     raise refused(

@@ -13,7 +13,7 @@ import numpy as np
 from engine.errors import PruneScopeError
 from engine.exchange.cells import shown
 from engine.exchange.limits import LIMITS, Limits
-from engine.exchange.mapping import FILE_NAME, ColumnMapping
+from engine.exchange.mapping import ColumnMapping
 from engine.exchange.messages import (
     Answer,
     ExampleSetSummary,
@@ -27,6 +27,7 @@ from engine.exchange.messages import (
     decode_answer,
     encode,
 )
+from engine.plain_names import PLAIN_NAME
 from engine.store.files import file_digest, publish, remove_folder, temporary_beside, write_file
 from engine.store.study import Study
 
@@ -67,7 +68,7 @@ def import_file(
 ) -> Imported:
     """Add the file's runs to the study, all of them or, where anything is wrong, none."""
     target = study.path.resolve()
-    if not FILE_NAME.match(target.name):
+    if not PLAIN_NAME.match(target.name):
         raise PruneScopeError(f"{target.name!r} is no name for a study; use letters, digits, '.', '_' and '-'.")
     folder = temporary_beside(target)
     try:

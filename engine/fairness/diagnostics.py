@@ -121,12 +121,6 @@ def loss_bound(gradient_norm: float, eigenvalue: float, change: float) -> float:
     return gradient_norm * change + eigenvalue * change**2 / 2
 
 
-def fairness_violation(excessive: Sequence[float]) -> float:
-    """max |R(a) - R(a')| over the groups that have one; NaN with fewer than two."""
-    finite = [value for value in excessive if not np.isnan(value)]
-    return max(finite) - min(finite) if len(finite) > 1 else float("nan")
-
-
 class Diagnosis:
     """The diagnostics of one run: every level on the same samples, beside the dense network's."""
 

@@ -1,12 +1,12 @@
 """Which settings make sense: a spec is checked and completed here before anything runs."""
 
-import re
 from dataclasses import replace
 
 from engine.datasets.dataset_table import DATASETS
 from engine.datasets.groups import CLASS
 from engine.errors import PruneScopeError, unknown_name
 from engine.import_path import is_import_path
+from engine.plain_names import PLAIN_NAME
 from engine.pruning.schedules import SCHEDULES, schedule_settings
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import DEFAULTS, SETTINGS, RunSpec
@@ -14,8 +14,6 @@ from engine.setting import Setting
 from engine.specs.choices import choices_of
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, mitigation_settings
 from engine.table import Table
-
-_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
 def validate_spec(spec: RunSpec) -> RunSpec:
@@ -60,7 +58,7 @@ def _check_names(setting: Setting, value: object) -> None:
     if setting.about.choices or value == setting.default:
         return
     for text in value if isinstance(value, tuple) else (value,):
-        if isinstance(text, str) and not _NAME.match(text):
+        if isinstance(text, str) and not PLAIN_NAME.match(text):
             raise PruneScopeError(f"The name {text!r} is not allowed; use letters, digits, '.', '_' and '-'.")
 
 

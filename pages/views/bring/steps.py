@@ -15,7 +15,6 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from engine.errors import PruneScopeError
 from engine.exchange.mapping import (
     DEFAULTS,
-    FILE_NAME,
     NEEDED,
     ROLES,
     ClassFacts,
@@ -26,6 +25,7 @@ from engine.exchange.mapping import (
 )
 from engine.exchange.messages import Preview
 from engine.exchange.sandbox import Imported, Source, import_file, preview_file
+from engine.plain_names import PLAIN_NAME
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache import catalog as load
@@ -190,7 +190,7 @@ def choose_target(file_name: str) -> tuple[str, str] | None:
     )
     dataset = right.text_input("Data set", usual, key="target-data", help="How these examples are called.")
     for noun, name in (("study", study), ("data set", dataset)):
-        if not FILE_NAME.match(name):
+        if not PLAIN_NAME.match(name):
             rule = "Use letters, digits, '.', '_' and '-', a letter or digit first."
             st.warning(f"**{formats.plain(name) or 'Nothing'} is no name for a {noun}.** {rule}")
             return None

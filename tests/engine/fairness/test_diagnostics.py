@@ -24,7 +24,6 @@ from engine.fairness.diagnostics import (
     Diagnosis,
     Effort,
     draw_samples,
-    fairness_violation,
     loss_bound,
     measure_group,
 )
@@ -191,10 +190,8 @@ def test_a_group_of_the_test_side_only_is_among_the_names() -> None:
         grouping(dataset, "serie", np.array([0]))
 
 
-def test_bound_and_violation_by_hand() -> None:
+def test_bound_by_hand() -> None:
     assert loss_bound(2.0, 10.0, 0.5) == pytest.approx(2 * 0.5 + 10 * 0.25 / 2)
-    assert fairness_violation([0.1, float("nan"), 0.5, -0.2]) == pytest.approx(0.7)
-    assert np.isnan(fairness_violation([0.3, float("nan")]))
 
 
 def test_bound_holds_for_a_small_change_and_rows_compare_with_dense(workspace: Workspace, trained: nn.Module) -> None:
