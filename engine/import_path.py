@@ -31,6 +31,11 @@ def is_import_path(name: str) -> bool:
     return ":" in name
 
 
+def object_name(name: str) -> str:
+    """What the object behind an import path is called; any other name is its own."""
+    return name.rpartition(":")[2] if _PATH.match(name) else name
+
+
 def imported_object(name: str) -> object:
     """The object that an import path names; a refusal says which part of it failed."""
     if not _PATH.match(name):

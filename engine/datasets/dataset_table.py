@@ -19,6 +19,7 @@ from engine.datasets.readers.idx import EMNIST_BYCLASS, FASHION_MNIST, KMNIST, M
 from engine.datasets.readers.qmnist import read_qmnist
 from engine.datasets.readers.svhn import read_svhn
 from engine.errors import PruneScopeError, unknown_name
+from engine.import_path import object_name
 from engine.table import Table
 
 __all__ = [
@@ -192,7 +193,7 @@ def own_dataset(name: str, source: object, label: str = "", help: str = "") -> D
         )
     return DatasetRow(
         key=name,
-        label=label or name.rpartition(":")[2],
+        label=label or object_name(name),
         help=help or "A data set of your own.",
         read=partial(_read_own, name, source),
         licence="your own",

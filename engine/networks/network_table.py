@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.errors import PruneScopeError
+from engine.import_path import object_name
 from engine.table import Table
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def own_network(name: str, build: object, label: str = "", help: str = "", size:
             f"The network {name!r} is {type(build).__name__}; it should be a function of channels, image side and "
             "number of classes that returns a torch.nn.Module."
         )
-    return NetworkRow(name, label or name.rpartition(":")[2], help or "A network of your own.", build, size)
+    return NetworkRow(name, label or object_name(name), help or "A network of your own.", build, size)
 
 
 NETWORKS: Table[NetworkRow] = Table(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import PruneScopeError
+from engine.import_path import object_name
 from engine.table import Table
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ def own_technique(
         raise PruneScopeError(
             f"The technique {name!r} is {type(score).__name__}; it should be a function that scores weights."
         )
-    title, text = label or name.rpartition(":")[2], help or "A technique of your own."
+    title, text = label or object_name(name), help or "A technique of your own."
     return TechniqueRow(name, title, text, cuts, compares, score, OWN_COLOUR, needs_gradient)
 
 

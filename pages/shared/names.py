@@ -12,6 +12,7 @@ import pandas as pd
 from engine.analysis.columns import is_mitigated
 from engine.analysis.unfairness import UNFAIRNESS
 from engine.datasets.dataset_table import DATASETS
+from engine.import_path import object_name
 from engine.networks.network_table import NETWORKS
 from engine.pruning.schedules import TREATMENTS
 from engine.pruning.techniques import TECHNIQUES, trains_after
@@ -29,17 +30,17 @@ Row: TypeAlias = "Mapping[Hashable, Any] | Mapping[str, Any] | pd.Series"
 
 def technique_name(key: str) -> str:
     """A technique's name."""
-    return TECHNIQUES[key].label if key in TECHNIQUES else str(key)
+    return TECHNIQUES[key].label if key in TECHNIQUES else object_name(str(key))
 
 
 def network_name(key: str) -> str:
     """A network's name."""
-    return NETWORKS[key].label if key in NETWORKS else str(key)
+    return NETWORKS[key].label if key in NETWORKS else object_name(str(key))
 
 
 def dataset_name(key: str, split: str = "") -> str:
     """A data set's name, with its split where that is not the usual one: "QMNIST (writers)"."""
-    name = DATASETS[key].label if key in DATASETS else str(key)
+    name = DATASETS[key].label if key in DATASETS else object_name(str(key))
     return name if split in ("", "official") else f"{name} ({split})"
 
 

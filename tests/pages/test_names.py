@@ -19,6 +19,7 @@ def test_what_no_table_knows_keeps_its_key() -> None:
     assert names.technique_name("global_unstructured") == "Global magnitude" and names.technique_name("own") == "own"
     assert names.network_name("own") == names.measure_name("own") == names.treatment_name("own") == "own"
     assert names.treatment_name("rewind") == "Rewind"
+    assert names.network_name("mine.nets:small") == "small" and names.dataset_name("not a path: x") == "not a path: x"
 
 
 def test_data_set_names_an_unusual_split() -> None:
