@@ -44,4 +44,4 @@ def image_dataset(
     whole = ImageSet(
         np.ascontiguousarray(pixels.astype(np.uint8)), numbers, pd.DataFrame(columns, index=range(len(truth)))
     )
-    return Dataset("own", "own", tuple(names), whole.rows(~tested), whole.rows(tested))
+    return Dataset("own", "official", tuple(names), whole.rows(~tested), whole.rows(tested))

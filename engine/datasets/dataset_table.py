@@ -197,7 +197,6 @@ def own_dataset(name: str, source: object, label: str = "", help: str = "") -> D
         help=help or "A data set of your own.",
         read=partial(_read_own, name, source),
         licence="your own",
-        splits=("own",),
         targets=None,
     )
 
