@@ -20,7 +20,7 @@ from torch import Tensor
 from engine.store.files import PLACEHOLDER, checked_tensors, embed_checksum, write_file
 from engine.store.run_tables import LevelResult
 
-_ARRAYS = ("prediction", "probability", "margin", "loss")
+_ARRAYS = ("prediction", "probability", "margin", "loss", "validation_prediction")
 _SEAL = {"sha256": PLACEHOLDER.decode()}
 
 Tensors = dict[str, Tensor]
@@ -63,13 +63,11 @@ def save_result(path: Path, result: LevelResult, seconds: float) -> None:
 
 
 def load_result(path: Path) -> tuple[LevelResult, float] | None:
-    """What a level came to and its seconds; None where the file is absent or damaged."""
+    """What a level came to and its seconds; None where the file is absent, damaged or an older engine's."""
     try:
         arrays: dict[str, Any] = load_arrays(path.read_bytes())
         facts = json.loads(arrays.pop("facts").tobytes())
         seconds = facts.pop("seconds")
-        if "lessons" in facts:  # what version 0.1 called them
-            facts["multipliers"] = facts.pop("lessons")
-        return LevelResult(**facts, **arrays), seconds
+        return (LevelResult(**facts, **arrays), seconds) if set(arrays) == set(_ARRAYS) else None
     except (OSError, SafetensorError, ValueError, KeyError, TypeError):
         return None

@@ -41,7 +41,7 @@ def constrained_groups(spec: RunSpec, workspace: Workspace, dense: nn.Module | N
 
 
 def level_result(network: nn.Module, workspace: Workspace, step: PlannedLevel, masks: Masks) -> LevelResult:
-    """What the network says of the test split, and how well it does on the validation split."""
+    """What the network says of the test split and of the validation split."""
     test = evaluate_network(network, workspace.test)
     if not numpy.isfinite(test.loss).all():
         raise PruneScopeError(
@@ -59,6 +59,7 @@ def level_result(network: nn.Module, workspace: Workspace, step: PlannedLevel, m
         test.probability,
         test.margin,
         test.loss,
+        validation_prediction=validation.prediction,
     )
 
 

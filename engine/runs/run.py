@@ -45,6 +45,7 @@ from engine.store.files import check_writable
 from engine.store.parquet import to_parquet
 from engine.store.run_tables import LevelResult, row_tables, run_tables
 from engine.store.study import Study, examples_name
+from engine.store.validation import VALIDATION, validation_table
 from engine.training.device import pick_device, processor, reproducible
 from engine.training.evaluation import mean_gradients
 from engine.training.loop import TrainingJob, train_network
@@ -79,8 +80,11 @@ def _computed(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher)
     dense = dense_network(spec, study, workspace, watch)
     run = _Run(spec, study, workspace, dense, watch)
     results, seconds, stopped = run.levels()
-    tables = run_tables(results, workspace.dataset.test.labels, len(workspace.dataset.classes), spec.keep_scores)
-    extra = {f"{kind}.parquet": to_parquet(rows, kind) for kind, rows in row_tables(results).items()}
+    dataset, n_classes = workspace.dataset, len(workspace.dataset.classes)
+    tables = run_tables(results, dataset.test.labels, n_classes, spec.keep_scores)
+    validation = validation_table(results, workspace.validation_rows, dataset.train.labels, n_classes)
+    more = {**row_tables(results), VALIDATION: validation}
+    extra = {f"{kind}.parquet": to_parquet(rows, kind) for kind, rows in more.items()}
     extra |= run.checkpoints(len(results))
     committed = study.write_run(spec, tables, _provenance(workspace, seconds, stopped), extra)
     study.clear_work(spec.key)
@@ -88,9 +92,12 @@ def _computed(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher)
 
 
 def keep_examples(study: Study, spec: RunSpec, workspace: Workspace) -> None:
-    """Write the table of test examples and the class facts where the study does not have them yet."""
-    if examples_name(spec) not in study.example_sets():
-        study.write_examples(examples_name(spec), example_table(workspace.dataset), class_table(workspace.dataset))
+    """Write the tables of examples, test and training side, and the class facts where the study lacks them."""
+    name = examples_name(spec)
+    if name not in study.example_sets():
+        study.write_examples(name, example_table(workspace.dataset), class_table(workspace.dataset))
+    if name not in study.training_sets():
+        study.write_training_examples(name, workspace.training_table())
 
 
 class _Run:
@@ -220,7 +227,7 @@ def _megabytes(spec: RunSpec, workspace: Workspace) -> float:
     """Room that the run needs while it works and when it is kept, about."""
     n_weights: int = sum(tensor.numel() for tensor in workspace.new_network(spec).state_dict().values())
     n_levels = len(planned_levels(spec))
-    predictions = 20e-6 * len(workspace.test) * (n_levels + 1)
+    predictions = (20e-6 * len(workspace.test) + 8e-6 * len(workspace.validation)) * (n_levels + 1)
     return 2 * predictions + 4e-6 * n_weights * (5 + 2 * n_levels * spec.keep_checkpoints)
 
 

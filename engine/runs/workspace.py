@@ -5,6 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import nn
 
@@ -22,7 +23,8 @@ from engine.training.split import Split, make_split
 class Workspace:
     """A data set on a device, with the training split parted into training and validation by the run's seed.
 
-    `rows` says where the examples of `training` stand in the data set's training side.
+    `rows` says where the examples of `training` stand in the data set's training side, `validation_rows` where those of
+    `validation` do.
     """
 
     dataset: Dataset
@@ -31,6 +33,7 @@ class Workspace:
     test: Split
     device: torch.device
     rows: np.ndarray
+    validation_rows: np.ndarray
 
     def new_network(self, spec: RunSpec) -> nn.Module:
         """The network of the spec, with the weights that its seed gives it."""
@@ -43,6 +46,11 @@ class Workspace:
     def grouping(self, name: str) -> Grouping:
         """The grouping of this name: `class`, or a group column of the data set."""
         return grouping(self.dataset, name, self.rows)
+
+    def training_table(self) -> pd.DataFrame:
+        """One row per example of the data set's whole training side: its label and groups."""
+        side = self.dataset.train
+        return pd.concat([pd.DataFrame({"label": side.labels}), side.groups], axis=1)
 
     def n_steps(self, spec: RunSpec, epochs: int) -> int:
         """Number of training steps in so many epochs."""
@@ -66,7 +74,8 @@ def _open(spec: RunSpec, root: Path, device: torch.device) -> Workspace:
             f"A validation share of {spec.validation} of {len(train)} training images leaves one side empty."
         )
     held_out, kept = order[:n_validation], order[n_validation:]
-    return Workspace(dataset, train.part(kept), train.part(held_out), test, device, kept.numpy())
+    parts = train.part(kept), train.part(held_out), test
+    return Workspace(dataset, *parts, device, kept.numpy(), held_out.numpy())
 
 
 @lru_cache(maxsize=1)

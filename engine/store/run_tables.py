@@ -14,7 +14,8 @@ class LevelResult:
     """One model: how sparse it is and what it says of every test example, in the examples' order.
 
     `multipliers` are the rows of `Lagrangian` where its training was mitigated, `groups` those of `diagnostics` where
-    asked for, `sizes` what `quantization` measured where the technique is one of its.
+    asked for, `sizes` what `quantization` measured where the technique is one of its. `validation_prediction` is what
+    it says of the run's validation split, in the split's order; None where the model comes from elsewhere.
     """
 
     level: int
@@ -29,6 +30,7 @@ class LevelResult:
     multipliers: Sequence[dict[str, Any]] = ()
     groups: Sequence[dict[str, Any]] = ()
     sizes: Sequence[dict[str, Any]] = ()
+    validation_prediction: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

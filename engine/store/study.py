@@ -15,6 +15,9 @@ from engine.store.files import remove_folder, write_file
 from engine.store.parquet import from_parquet, seal_of, to_parquet
 from engine.store.run_files import RunFiles, RunRecord
 from engine.store.run_tables import decode
+from engine.store.validation import VALIDATION, split_rows
+
+_CLASSES, _TRAINING = ".classes", "-train"
 
 
 class Study(RunFiles):
@@ -43,23 +46,45 @@ class Study(RunFiles):
 
     def example_sets(self) -> list[str]:
         """Names of the example tables, such as `qmnist-writers`."""
-        names = (path.name.removesuffix(".parquet") for path in (self.path / "examples").glob("*.parquet"))
-        return sorted(name for name in names if not name.endswith(".classes"))
+        names = self._example_files()
+        return sorted(name for name in names - _training_sides(names) if not name.endswith(_CLASSES))
+
+    def training_sets(self) -> list[str]:
+        """Names of the example tables whose data set's training side is there too."""
+        return sorted(name.removesuffix(_TRAINING) for name in _training_sides(self._example_files()))
 
     def examples(self, name: str) -> pd.DataFrame:
         """One row per test example of a set: label, groups, attributes. `examples_name` says a run's set."""
         return self._example_table(name, name)
 
+    def training_examples(self, name: str) -> pd.DataFrame:
+        """One row per example of the training side of a set's data: label, groups. Runs hold some out to validate."""
+        if name not in (names := self.training_sets()):
+            raise PruneScopeError(f"No training side of {name!r}; there is {', '.join(names) or 'none'}.")
+        return self._read_examples(f"{name}{_TRAINING}")
+
+    def lacks_examples(self, spec: RunSpec) -> bool:
+        """Whether examples of a finished run are gone: those that it was tested on, or that it was validated on."""
+        name = examples_name(spec)
+        is_validated = self.has_validation(spec.key)
+        return name not in self.example_sets() or (is_validated and name not in self.training_sets())
+
     def class_facts(self, name: str) -> pd.DataFrame:
         """One row per class of a set: name, training and test counts, mean entropy of its training images."""
-        return self._example_table(name, f"{name}.classes")
+        return self._example_table(name, f"{name}{_CLASSES}")
 
     def write_examples(self, name: str, examples: pd.DataFrame, classes: pd.DataFrame) -> None:
         """Keep the test examples and class facts of a data set; those that are there stay."""
-        for file, table in ((f"{name}.classes", classes), (name, examples)):
-            path = self.path / "examples" / f"{file}.parquet"
-            if not path.exists():
-                write_file(path, to_parquet(table, "examples", seal=True))
+        if name in _training_sides(self._example_files()):
+            raise PruneScopeError(f"{name!r} is the training side of another set of examples; choose another name.")
+        self._write_examples(f"{name}{_CLASSES}", classes)
+        self._write_examples(name, examples)
+
+    def write_training_examples(self, name: str, examples: pd.DataFrame) -> None:
+        """Keep labels and groups of the training side of a data set, in its order; what is there stays."""
+        if (taken := f"{name}{_TRAINING}") in self.example_sets():
+            raise PruneScopeError(f"The training side of {name!r} needs the name {taken!r}, which other examples have.")
+        self._write_examples(taken, examples)
 
     def seal_examples(self) -> list[str]:
         """Files of examples that had no checksum, as the first engines wrote them, and have one now."""
@@ -71,8 +96,19 @@ class Study(RunFiles):
     def _example_table(self, name: str, table: str) -> pd.DataFrame:
         if name not in (names := self.example_sets()):
             raise PruneScopeError(f"No example table {name!r}; there is {', '.join(names) or 'none'}.")
+        return self._read_examples(table)
+
+    def _read_examples(self, table: str) -> pd.DataFrame:
         file = f"examples/{table}.parquet"
         return from_parquet(self.read_bytes(file), file).to_pandas()
+
+    def _write_examples(self, table: str, rows: pd.DataFrame) -> None:
+        path = self.path / "examples" / f"{table}.parquet"
+        if not path.exists():
+            write_file(path, to_parquet(rows, "examples", seal=True))
+
+    def _example_files(self) -> set[str]:
+        return {path.name.removesuffix(".parquet") for path in (self.path / "examples").glob("*.parquet")}
 
     # -- predictions --------------------------------------------------------------------------------------------
 
@@ -97,6 +133,29 @@ class Study(RunFiles):
             if name in rows:
                 table[name] = np.concatenate([np.frombuffer(part, "<f2") for part in rows[name]])
         return pd.DataFrame(table)
+
+    # -- validation ---------------------------------------------------------------------------------------------
+
+    def has_validation(self, key: str) -> bool:
+        """Whether a run kept its predictions on its validation split; older and imported runs did not."""
+        return bool(self.runs_with([key], VALIDATION))
+
+    def validation(self, key: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Levels (L), predictions (L x n) on a run's own validation split, and which n training examples that is.
+
+        The last are row numbers of `training_examples`, ascending.
+        """
+        record = self.run_record(key)
+        if f"{VALIDATION}.parquet" not in record.files:
+            raise PruneScopeError(
+                f"Run {key} has no predictions on its validation split: it was imported, or computed before they were "
+                "kept."
+            )
+        name, table = examples_name(record.spec), self.run_rows(key, VALIDATION, record)
+        rows, n_classes = split_rows(table), len(self.class_facts(name))
+        labels = self.training_examples(name)["label"].to_numpy()[rows]
+        matrix = np.stack([decode(offset, labels, n_classes) for offset in table["offset"].to_pylist()])
+        return table["level"].to_numpy(), matrix, rows
 
     def _packed(
         self, key: str, record: RunRecord, columns: list[str] | None
@@ -127,3 +186,8 @@ def examples_name(spec: RunSpec) -> str:
     size = f"{spec.image_size}px" if spec.image_size else ""
     dataset = spec.dataset.replace(":", ".")  # of an import path
     return "-".join(part for part in (dataset, spec.split, spec.target, *spec.groups, size) if part)
+
+
+def _training_sides(files: set[str]) -> set[str]:
+    """Those of the files of examples that are a training side: a set that happens to be called so has class facts."""
+    return {name for name in files if name.endswith(_TRAINING) and f"{name}{_CLASSES}" not in files}

@@ -4,7 +4,7 @@ What is broken is named and set aside, so that nobody reads it and a sweep makes
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from engine.store.files import checked_tensors, publish, remove_folder, write_fi
 from engine.store.run_files import SPEC, RunRecord
 from engine.store.run_tables import decode, offset_type
 from engine.store.study import Study, examples_name
+from engine.store.validation import VALIDATION, check_validation, split_rows
 
 TABLES = ("levels", "classes", "predictions")
 
@@ -35,6 +36,8 @@ class _Tested:
 
     labels: np.ndarray
     n_classes: int
+    n_training: int | None = None
+    """Examples of the training side; None where it is not there or damaged."""
 
 
 def verify_study(study: Study) -> list[Fault]:
@@ -50,17 +53,23 @@ def verify_study(study: Study) -> list[Fault]:
             tested[name] = _examples(study, name)
         except (PruneScopeError, ValueError, KeyError) as error:
             found.append(Fault(f"examples/{name}", _words(error)))
+    for name in study.training_sets():
+        try:
+            tested |= {name: _with_training(study, name, tested[name])} if name in tested else {}
+        except (PruneScopeError, ValueError, KeyError, TypeError) as error:
+            found.append(Fault(f"examples/{name}-train", _words(error)))
     parts, missing = [], set()
     for key in study.runs():
         try:
             record = study.run_record(key)
-            missing |= {examples_name(record.spec)} - set(study.example_sets())
+            missing |= _missing_examples(study, record)
             tables = _run_tables(study, key, record)
             _check_run(record, tables, tested.get(examples_name(record.spec)))
+            _check_validation(record, tables, tested.get(examples_name(record.spec)))
             parts.append(catalog.run_part(key, record, tables["levels"], tables["classes"]))
         except (PruneScopeError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException) as error:
             found.append(Fault(f"runs/{key}", _words(error)))
-    found += [Fault(f"examples/{name}", "It is missing, and runs were tested on it.") for name in sorted(missing)]
+    found += [Fault(f"examples/{name}", "It is missing, and runs need it.") for name in sorted(missing)]
     if reason := catalog.describe_mismatch(study, parts):
         found.append(Fault("catalog", reason))
     return found + list(_broken_snapshots(study))
@@ -116,6 +125,21 @@ def _examples(study: Study, name: str) -> _Tested:
     return _Tested(labels, n_classes)
 
 
+def _with_training(study: Study, name: str, tested: _Tested) -> _Tested:
+    labels, facts = study.training_examples(name)["label"].to_numpy(), study.class_facts(name)
+    if not np.array_equal(np.bincount(labels, minlength=tested.n_classes), facts["n_train"]):
+        raise ValueError("its labels differ in number from what its classes say")
+    return replace(tested, n_training=len(labels))
+
+
+def _missing_examples(study: Study, record: RunRecord) -> set[str]:
+    """Tables of examples that a run needs and the study does not have."""
+    name = examples_name(record.spec)
+    is_validated = f"{VALIDATION}.parquet" in record.files
+    side = {f"{name}-train"} if is_validated and name not in study.training_sets() else set()
+    return side | ({name} - set(study.example_sets()))
+
+
 def _run_tables(study: Study, key: str, record: RunRecord) -> dict[str, pa.Table]:
     """The tables of a run, once all of its files are there, are what was written, and are all there is."""
     folder = study.path / "runs" / key
@@ -127,7 +151,8 @@ def _run_tables(study: Study, key: str, record: RunRecord) -> dict[str, pa.Table
         raise ValueError(f"{name} does not belong to the run")
     for name in sorted(record.files):
         study.run_file(key, name, record)
-    return {name: study.run_rows(key, name, record) for name in TABLES}
+    names = [name for name in (*TABLES, VALIDATION) if f"{name}.parquet" in record.files]
+    return {name: study.run_rows(key, name, record) for name in names}
 
 
 def _check_run(record: RunRecord, tables: Mapping[str, pa.Table], tested: _Tested | None) -> None:
@@ -158,6 +183,19 @@ def _check_run(record: RunRecord, tables: Mapping[str, pa.Table], tested: _Teste
     }
     for name, counts in counted.items():
         _require_equal(f"classes' {name}", classes[name], np.concatenate(counts))
+
+
+def _check_validation(record: RunRecord, tables: Mapping[str, pa.Table], tested: _Tested | None) -> None:
+    """Raise ValueError where what a run says of its validation split does not fit its levels or the training side."""
+    if VALIDATION not in tables or tested is None:
+        return
+    levels = tables["levels"].to_pandas()
+    check_validation(
+        tables[VALIDATION], levels["level"].to_numpy(), levels["validation_accuracy"].to_numpy(), tested.n_classes
+    )
+    rows, n_training = split_rows(tables[VALIDATION]), tested.n_training
+    if n_training is not None and (rows[-1] >= n_training or len(rows) != round(record.spec.validation * n_training)):
+        raise ValueError("its validation split is none of the training side's")
 
 
 def _require_equal(what: str, kept: object, counted: object) -> None:

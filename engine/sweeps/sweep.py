@@ -108,12 +108,13 @@ class _Sweep:
 
     def __init__(self, specs: Sequence[RunSpec], study: Study, workers: Workers, listen: Listener) -> None:
         self.study, self.workers, self.listen = study, workers, listen
-        recorded, tables = set(study.runs()), set(study.example_sets())
+        recorded, whole = set(study.runs()), {*study.example_sets()} & {*study.training_sets()}
         wanted = {spec.key: spec for spec in specs}
         self.todo = {key: spec for key, spec in wanted.items() if key not in recorded}
-        # One finished run brings back the example table of all that were tested on it.
-        lost = {examples_name(spec): spec for key, spec in wanted.items() if key in recorded}
-        self.todo |= {spec.key: spec for name, spec in lost.items() if name not in tables}
+        # One finished run brings back the example tables of all that were tested on them.
+        doubtful = [spec for key, spec in wanted.items() if key in recorded and examples_name(spec) not in whole]
+        lost = {examples_name(spec): spec for spec in doubtful if study.lacks_examples(spec)}
+        self.todo |= {spec.key: spec for spec in lost.values()}
         self.dense = {key: dense_key(spec) for key, spec in self.todo.items()}
         self.out: dict[str, RunSpec] = {}
         self.losses: dict[str, int] = {}

@@ -13,7 +13,7 @@ from engine.run_spec import RunSpec, Watcher
 from engine.specs.registration import OwnRows
 from engine.store.claims import claim
 from engine.store.files import write_file
-from engine.store.study import Study, examples_name
+from engine.store.study import Study
 
 RunState = Literal["done", "found", "busy", "failed"]
 
@@ -46,7 +46,7 @@ def execute_run(spec: RunSpec, context: RunContext, watch: Watcher = lambda prog
     A finished run whose example table is gone brings that back.
     """
     study, begun = Study(context.study), time.monotonic()
-    if study.has_run(spec.key) and examples_name(spec) in study.example_sets():
+    if study.has_run(spec.key) and not study.lacks_examples(spec):
         return Result(spec.key, "found")
     context.own.install()
     try:

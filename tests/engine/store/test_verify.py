@@ -28,9 +28,11 @@ FILES = (
     f"{RUN}/levels.parquet",
     f"{RUN}/classes.parquet",
     f"{RUN}/predictions.parquet",
+    f"{RUN}/validation.parquet",
     f"{RUN}/checkpoints/level-001.safetensors",
     "examples/digits-official.parquet",
     "examples/digits-official.classes.parquet",
+    "examples/digits-official-train.parquet",
     "catalog/index.json",
     "catalog/levels-*",
     "dense/0123456789ab.safetensors",
@@ -55,11 +57,12 @@ def whole_study(path: Path) -> Study:
 
 @pytest.mark.parametrize("name", FILES)
 def test_torn_and_flipped_bytes_are_found_and_harm_no_other_run(tmp_path: Path, name: str) -> None:
-    """20 tries for each of 10 kinds of files: cut short or with a byte changed, at random places."""
+    """20 tries for each of 12 kinds of files: cut short or with a byte changed, at random places."""
     study, draw = whole_study(tmp_path), random.Random(name)
     path = next(tmp_path.glob(name))
     whole, other = path.read_bytes(), replace(SPEC, seed=1).key
-    owner = next(part for part in (RUN, "examples/digits-official", "catalog", name) if name.startswith(part))
+    owners = (RUN, "examples/digits-official-train", "examples/digits-official", "catalog", name)
+    owner = next(part for part in owners if name.startswith(part))
     for number in range(20):
         place = draw.randrange(len(whole))
         torn = (
@@ -110,6 +113,13 @@ def rewrite_table(study: Study, name: str, change: Callable[[pd.DataFrame], pd.D
         ("predictions", lambda t: t.assign(offset=[row[:-1] for row in t["offset"]]), "examples in offset"),
         ("predictions", lambda t: t.assign(margin=[row[:-2] for row in t["margin"]]), "examples in margin"),
         ("predictions", lambda t: t.drop(columns="probability"), "probability"),
+        ("validation", lambda t: t.iloc[:2], "levels of its validation"),
+        ("validation", lambda t: t.assign(offset=[row[:-1] for row in t["offset"]]), "more or fewer predictions"),
+        ("validation", lambda t: t.assign(offset=[bytes(20)] * 3), "differs from the validation accuracy"),
+        ("validation", lambda t: t.assign(offset=[b"\x03" * 20] * 3), "none of the classes"),
+        ("validation", lambda t: t.assign(rows=[None] * 3), "say once which training rows"),
+        ("validation", lambda t: t.assign(rows=[t["rows"][0]] * 3), "say once which training rows"),
+        ("validation", lambda t: t.assign(rows=[bytes(20) + b"\xff\xff\xf0", None, None]), "none of the training"),
     ],
 )
 def test_tables_that_contradict_each_other_are_found(tmp_path: Path, name: str, change: Callable, message: str) -> None:
