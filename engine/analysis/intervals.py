@@ -7,14 +7,14 @@ from scipy.special import ndtri, stdtrit
 Floats = NDArray[np.float64]
 
 
-def t_interval(mean: ArrayLike, sd: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
+def t_interval(mean: ArrayLike, sd: ArrayLike, n: ArrayLike, confidence: ArrayLike = 0.95) -> tuple[Floats, Floats]:
     """Low and high end of Student's interval of a mean; NaN where n < 2.
 
     `sd` has n - 1 below the line. Not clipped: a mean of accuracies near 1 may have its end above 1.
     """
     mean, sd, n = (np.asarray(a, float) for a in (mean, sd, n))
     n = np.where(n >= 2, n, np.nan)
-    half = stdtrit(n - 1, 0.5 + confidence / 2) * sd / np.sqrt(n)
+    half = stdtrit(n - 1, 0.5 + np.asarray(confidence) / 2) * sd / np.sqrt(n)
     return mean - half, mean + half
 
 
@@ -25,8 +25,12 @@ def wilson_interval(correct: ArrayLike, n: ArrayLike, confidence: float = 0.95) 
     """
     correct, n = np.asarray(correct, float), np.asarray(n, float)
     n = np.where(n > 0, n, np.nan)
-    z2 = ndtri(0.5 + confidence / 2) ** 2
-    share = correct / n
+    return score_interval(correct / n, n, ndtri(0.5 + confidence / 2))
+
+
+def score_interval(share: ArrayLike, n: ArrayLike, critical: ArrayLike) -> tuple[Floats, Floats]:
+    """Ends of the shares that a score test with this critical value does not reject, within 0 to 1."""
+    share, n, z2 = np.asarray(share, float), np.asarray(n, float), np.asarray(critical, float) ** 2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
