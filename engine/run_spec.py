@@ -155,6 +155,15 @@ class RunSpec:
         True, About("Keep scores", "keep probabilities and margins beside predictions", "record")
     )
     keep_checkpoints: bool = setting(False, About("Keep checkpoints", "keep the weights of every level", "record"))
+    rate_schedule: str = setting(
+        "constant",
+        About(
+            "Rate schedule", "how the learning rate falls within each training", "training", choices="rate_schedules"
+        ),
+    )
+    kept_epoch: str = setting(
+        "last", About("Epoch kept", "epoch whose weights each training leaves", "training", choices="kept_epochs")
+    )
 
     @property
     def key(self) -> str:

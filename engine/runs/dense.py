@@ -8,7 +8,7 @@ from engine.pruning.masks import full_masks
 from engine.pruning.schedules import PlannedLevel, planned_levels
 from engine.run_spec import Progress, RunSpec, Watcher
 from engine.runs.checkpoints import Tensors, load_result, load_states, save_result, save_states
-from engine.runs.level import compute_seconds, constrained_groups, grouped_split, level_result
+from engine.runs.level import compute_seconds, constrained_groups, grouped_split, judging_split, level_result
 from engine.runs.workspace import Workspace
 from engine.specs.dense_key import dense_key
 from engine.specs.mitigation import mitigates
@@ -57,7 +57,9 @@ def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watch
     def on_epoch(epoch: int) -> None:
         watch(Progress(spec.key, 0, len(planned_levels(spec)), epoch, spec.epochs))
 
-    job = TrainingJob(spec, spec.epochs, generator(spec.seed, 0, "order"), on_epoch, objective=lagrangian)
+    judge = judging_split(spec, workspace)
+    order = generator(spec.seed, 0, "order")
+    job = TrainingJob(spec, spec.epochs, order, on_epoch, objective=lagrangian, validation=judge)
     train_network(network, grouped_split(spec, workspace) if lagrangian else workspace.training, masks, job)
     result = replace(
         level_result(network, workspace, PlannedLevel(0, 0.0, 0.0), masks),

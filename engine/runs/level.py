@@ -40,6 +40,11 @@ def constrained_groups(spec: RunSpec, workspace: Workspace, dense: nn.Module | N
     return ConstrainedGroups(groups.name, groups.names, shares, chances)
 
 
+def judging_split(spec: RunSpec, workspace: Workspace) -> Split | None:
+    """The split that says which epoch's weights a training leaves; None where that is the last."""
+    return workspace.validation if spec.kept_epoch == "best" else None
+
+
 def level_result(network: nn.Module, workspace: Workspace, step: PlannedLevel, masks: Masks) -> LevelResult:
     """What the network says of the test split and of the validation split."""
     test = evaluate_network(network, workspace.test)

@@ -37,7 +37,7 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import Progress, RunSpec, Watcher
 from engine.runs.checkpoints import load_result, load_states, save_result, save_states
 from engine.runs.dense import Dense, dense_network
-from engine.runs.level import compute_seconds, constrained_groups, grouped_split, level_result
+from engine.runs.level import compute_seconds, constrained_groups, grouped_split, judging_split, level_result
 from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.mitigation import mitigates
@@ -195,8 +195,9 @@ class _Run:
             return self.masks
 
         lagrangian = Lagrangian(spec, self.members) if self.members else None
-        order = generator(spec.seed, step.level, "order")
-        job = TrainingJob(spec, n_epochs_after(spec), order, partial(self._tell, step.level), on_step, lagrangian)
+        order, judge = generator(spec.seed, step.level, "order"), judging_split(spec, self.workspace)
+        tell = partial(self._tell, step.level)
+        job = TrainingJob(spec, n_epochs_after(spec), order, tell, on_step, lagrangian, judge)
         train_network(self.network, self.training, self.masks, job)
         return lagrangian.rows if lagrangian else ()
 

@@ -16,7 +16,7 @@ from engine.networks.network_table import NETWORKS, input_size
 from engine.run_spec import RunSpec
 from engine.training.device import pick_device, reproducible
 from engine.training.seeding import generator, seed_of, seeded
-from engine.training.split import Split, make_split
+from engine.training.split import Split, make_split, n_batches
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Workspace:
 
     def n_steps(self, spec: RunSpec, epochs: int) -> int:
         """Number of training steps in so many epochs."""
-        return epochs * -(-len(self.training) // spec.batch_size)
+        return epochs * n_batches(self.training, spec)
 
 
 def open_workspace(spec: RunSpec, root: Path, device: str = "auto") -> Workspace:

@@ -8,6 +8,7 @@ from engine.networks.network_table import NETWORKS
 from engine.pruning.schedules import SCHEDULES, TREATMENTS
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import SETTINGS
+from engine.specs.learning import KEPT_EPOCHS, RATE_SCHEDULES
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
 
 
@@ -30,6 +31,8 @@ CHOICES: Mapping[str, Mapping[str, ChoiceRow]] = {
     "treatments": TREATMENTS,
     "mitigations": MITIGATIONS,
     "constraints": CONSTRAINTS,
+    "rate_schedules": RATE_SCHEDULES,
+    "kept_epochs": KEPT_EPOCHS,
 }
 
 

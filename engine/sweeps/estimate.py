@@ -117,7 +117,8 @@ def _seconds_of(spec: RunSpec, dataset: Dataset, rate: Rate) -> float:
     n_levels = len(planned_levels(spec))
     epochs = spec.epochs + n_levels * n_epochs_after(spec)
     trained = epochs * (len(dataset.train.labels) - n_validation)
-    tested = (n_levels + 1) * (len(dataset.test.labels) + n_validation)
+    judged = epochs * n_validation if spec.kept_epoch == "best" else 0
+    tested = (n_levels + 1) * (len(dataset.test.labels) + n_validation) + judged
     return trained / rate.training + tested / rate.testing
 
 

@@ -15,8 +15,10 @@ from torch.nn import functional
 
 from engine.pruning.masks import prunable
 from engine.run_spec import RunSpec
+from engine.specs.learning import learning_rate
+from engine.training.best_epoch import BestEpoch
 from engine.training.seeding import seeded
-from engine.training.split import Split, batches, grouped_batches
+from engine.training.split import Split, batches, grouped_batches, n_batches
 
 
 class Objective(Protocol):
@@ -34,7 +36,8 @@ class TrainingJob:
     """How a network is trained: the spec's settings, for how long, with which random numbers, and who looks on.
 
     `on_step` sees the number of steps done and may return other masks, `on_epoch` the number of epochs done. With an
-    `objective` the split must have groups; without one the loss is the cross entropy.
+    `objective` the split must have groups; without one the loss is the cross entropy. With a `validation` split the
+    network ends as it was after the epoch that was best on it, among those since the last change of masks.
     """
 
     spec: RunSpec
@@ -43,6 +46,7 @@ class TrainingJob:
     on_epoch: Callable[[int], None] = lambda epoch: None
     on_step: Callable[[int], Mapping[str, Tensor] | None] = lambda step: None
     objective: Objective | None = None
+    validation: Split | None = None
 
 
 def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor], job: TrainingJob) -> None:
@@ -58,13 +62,16 @@ def _train(network: nn.Module, split: Split, masks: Mapping[str, Tensor], job: T
     weights: list[Tensor] = list(prunable(network).values())
     cut = _as_factors(weights, masks)
     momenta = [torch.zeros_like(parameter) for parameter in parameters] if spec.momentum else None
-    step = 0
+    best = BestEpoch(job.validation) if job.validation is not None else None
+    step, n_steps = 0, job.epochs * n_batches(split, spec)
     for epoch in range(job.epochs):
         for loss in _losses(network, split, job):
             if (changed := job.on_step(step)) is not None:
                 cut = _as_factors(weights, changed)
                 _apply(weights, cut)
                 network.train()
+                if best is not None:
+                    best.forget()
             gradients = list(torch.autograd.grad(loss(), parameters))
             with torch.no_grad():
                 if spec.weight_decay:
@@ -73,12 +80,16 @@ def _train(network: nn.Module, split: Split, masks: Mapping[str, Tensor], job: T
                     torch._foreach_mul_(momenta, spec.momentum)
                     torch._foreach_add_(momenta, gradients)
                     gradients = momenta
-                torch._foreach_add_(parameters, gradients, alpha=-spec.learning_rate)
+                torch._foreach_add_(parameters, gradients, alpha=-learning_rate(spec, step / n_steps))
             _apply(weights, cut)
             step += 1
         if job.objective is not None:
             job.objective.end_epoch(epoch + 1)
+        if best is not None:
+            best.look(network)
         job.on_epoch(epoch + 1)
+    if best is not None:
+        best.restore(network)
 
 
 def _losses(network: nn.Module, split: Split, job: TrainingJob) -> Iterator[Callable[[], Tensor]]:

@@ -61,6 +61,11 @@ def make_split(images: np.ndarray, labels: np.ndarray, like: np.ndarray, size: i
     )
 
 
+def n_batches(split: Split, spec: RunSpec) -> int:
+    """Number of batches, which is steps of training, in one epoch."""
+    return -(-len(split) // spec.batch_size)
+
+
 def batches(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple[Tensor, Tensor]]:
     """One epoch in random order, cropped and mirrored as the spec says: images and labels."""
     for inputs, rows in _chunks(split, spec, generator):

@@ -1,0 +1,69 @@
+"""How a training goes beside its length: how the learning rate falls, and which epoch's weights it leaves."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.run_spec import RunSpec
+
+
+@dataclass(frozen=True)
+class RateScheduleRow:
+    """One course of the learning rate; `factor` is its share of `learning_rate` once a share of the steps is done."""
+
+    key: str
+    label: str
+    help: str
+    factor: Callable[[float], float]
+
+
+@dataclass(frozen=True)
+class KeptEpochRow:
+    """One rule for the epoch whose weights a training leaves."""
+
+    key: str
+    label: str
+    help: str
+
+
+def _steps(done: float) -> float:
+    return 0.01 if done >= 0.75 else 0.1 if done >= 0.5 else 1.0
+
+
+def _cosine(done: float) -> float:
+    return (1 + math.cos(math.pi * done)) / 2
+
+
+RATE_SCHEDULES: dict[str, RateScheduleRow] = {
+    row.key: row
+    for row in (
+        RateScheduleRow("constant", "Constant", "The rate stays.", lambda done: 1.0),
+        RateScheduleRow(
+            "step",
+            "Two steps",
+            "The rate is divided by 10 after half of each training and after three quarters.",
+            _steps,
+        ),
+        RateScheduleRow(
+            "cosine", "Cosine", "The rate falls to 0 over each training along half a cosine, step by step.", _cosine
+        ),
+    )
+}
+
+KEPT_EPOCHS: dict[str, KeptEpochRow] = {
+    row.key: row
+    for row in (
+        KeptEpochRow("last", "Last", "Each training leaves the weights of its last epoch."),
+        KeptEpochRow(
+            "best",
+            "Best on validation",
+            "Each training leaves the weights of the epoch with the smallest loss on validation, the first of equals; "
+            "while weights are still being cut, none counts.",
+        ),
+    )
+}
+
+
+def learning_rate(spec: RunSpec, done: float) -> float:
+    """The learning rate of the next step once this share of a training's steps is done, 0 to 1."""
+    return spec.learning_rate * RATE_SCHEDULES[spec.rate_schedule].factor(done)
