@@ -15,7 +15,7 @@ from engine.datasets.readers.digits import read_digits
 from engine.datasets.readers.download import download
 from engine.datasets.readers.faces import CELEBA_ATTRIBUTES, UTKFACE_ATTRIBUTES, read_celeba, read_utkface
 from engine.datasets.readers.folder import read_folder
-from engine.datasets.readers.idx import EMNIST_BYCLASS, FASHION_MNIST, KMNIST, MNIST
+from engine.datasets.readers.idx import EMNIST_AS_STORED, EMNIST_BYCLASS, FASHION_MNIST, KMNIST, MNIST
 from engine.datasets.readers.qmnist import read_qmnist
 from engine.datasets.readers.svhn import read_svhn
 from engine.errors import PruneScopeError, unknown_name
@@ -112,6 +112,14 @@ _ROWS = (
         label="EMNIST ByClass",
         help="814,255 handwritten digits and letters in 62 unequal classes, turned upright here.",
         read=EMNIST_BYCLASS.read,
+        licence="NIST, free to use",
+        fetch=download("EMNIST", {"split": "byclass"}),
+    ),
+    DatasetRow(
+        key="emnist-byclass-as-stored",
+        label="EMNIST ByClass, as stored",
+        help="The same digits and letters as torchvision loads them: mirrored and lying on their side.",
+        read=EMNIST_AS_STORED.read,
         licence="NIST, free to use",
         fetch=download("EMNIST", {"split": "byclass"}),
     ),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from torchvision.datasets import EMNIST
 
 from engine.datasets.dataset_table import Dataset, Request, load_dataset
 from engine.datasets.readers.idx import read_idx
@@ -48,6 +49,15 @@ def test_idx_refuses_what_is_broken(name: str, content: bytes, reason: str, tmp_
 def test_emnist_stands_upright(tiny_root: Path) -> None:
     bar = load_dataset("emnist-byclass", tiny_root).test.images[0, 0]
     assert bar[4:24, 14].min() == 255 and bar.sum() == 20 * 255
+
+
+def test_emnist_as_stored_is_what_torchvision_loads(tiny_root: Path) -> None:
+    stored = load_dataset("emnist-byclass-as-stored", tiny_root).test
+    upright = load_dataset("emnist-byclass", tiny_root).test
+    assert np.array_equal(stored.images, upright.images.swapaxes(2, 3))
+    assert np.array_equal(stored.labels, upright.labels)
+    theirs = EMNIST(tiny_root, "byclass", train=False)
+    assert np.array_equal(stored.images[:, 0], theirs.data) and np.array_equal(stored.labels, theirs.targets)
 
 
 def writers(dataset: Dataset) -> tuple[set[int], set[int]]:

@@ -39,7 +39,9 @@ SIZES = {
     "paper-alexnet": (4 * 6, 4 * 6 * 21),
     "quick": (3 * 2 * 3, 3 * 2 * 3 * 13),
     "demo": (396, 4074),
-    "recall-distortion": (2 * 4 * 12 + 2 * 5 * 4 * 10, (2 * 4 * 12 + 2 * 5 * 4 * 10) * 6),
+    "recall-distortion": ((2 + 5 * 2 + 2 + 2) * 30, (2 + 5 * 2 + 2 + 2) * 30 * 6),
+    "hooker": (3 * 30, 30 * 7 + 2 * 30 * 2),
+    "tran": ((2 + 4 + 4 + 2 * 4 + 4 + 2 * 4) * 10, (2 + 4 + 4 + 2 * 4 + 4 + 2 * 4) * 10 * 5),
 }
 
 
@@ -57,8 +59,50 @@ def test_every_preset_that_ships_is_sound(name: str) -> None:
         }
 
 
-def test_the_presets_of_the_issue_ship() -> None:
-    assert {"paper", "paper-qmnist", "paper-alexnet", "recall-distortion", "quick", "demo"} <= set(preset_names())
+def test_every_paper_has_a_preset() -> None:
+    assert {"paper", "paper-qmnist", "paper-alexnet", "recall-distortion", "hooker", "tran"} <= set(preset_names())
+
+
+def test_paganini_s_data_are_as_the_paper_had_them() -> None:
+    specs = load_preset("paper").specs
+    assert {spec.split for spec in specs} == {"official"}
+    assert {spec.key for spec in load_preset("paper-qmnist").specs} < {spec.key for spec in specs}
+    datasets = {spec.dataset for spec in specs}
+    assert len(datasets) == 8 and "emnist-byclass-as-stored" in datasets and "emnist-byclass" not in datasets
+
+
+def test_good_s_cells_are_those_of_the_paper() -> None:
+    cells = {(spec.dataset, spec.network, spec.technique) for spec in load_preset("recall-distortion").specs}
+    assert len(cells) == 16
+    resnets = [spec for spec in load_preset("recall-distortion").specs if spec.network != "lenet"]
+    assert {(spec.epochs, spec.epochs_after, spec.batch_size, spec.weight_decay) for spec in resnets} == {
+        (60, 15, 128, 0.0005)
+    }
+    assert {technique for _, network, technique in cells if network == "resnet56"} == {
+        "global_unstructured",
+        "gradient",
+        "undecayed",
+        "global_random",
+    }
+
+
+def test_hooker_s_networks_are_cut_while_they_train_from_their_first_weights() -> None:
+    pruned = [spec for spec in load_preset("hooker").specs if spec.technique == "l1_unstructured"]
+    assert {(spec.schedule, spec.treatment) for spec in pruned} == {("gradual", "rewind")}
+    assert {(spec.begin_step, spec.end_step, spec.every_steps) for spec in pruned} == {(1000, 9000, 500)}
+    n_trained = int(162_770 * (1 - pruned[0].validation))
+    assert pruned[0].epochs * -(-n_trained // pruned[0].batch_size) == 10_180
+
+
+def test_tran_s_tables_and_figures_have_their_arms() -> None:
+    specs = load_preset("tran").specs
+    assert {spec.seed for spec in specs} == set(range(10))
+    ages = {spec.mitigation for spec in specs if spec.diagnose == ("age",)}
+    assert ages == {"none", "before", "after", "both"}
+    assert {spec.constraint for spec in specs if spec.network == "lenet" and spec.dataset == "mnist"} == {
+        "loss",
+        "full",
+    }
 
 
 def test_a_grid_is_the_product_of_its_lists() -> None:
