@@ -38,8 +38,7 @@ section(
 )
 section(
     "Splits",
-    "The test split is read once per level: it picks no epoch, no level and no setting. A part of the training split, "
-    "drawn by seed, is held out for validation. Images are normalised by the training split.",
+    words.TEST_SPLIT,
     table=words.split_table(everything, frame.source.study),
     alt="Data sets, splits and sizes.",
 )
@@ -50,6 +49,8 @@ section(
     table=words.technique_table(everything),
     alt="Techniques and what they cut.",
 )
+if gradients := words.gradient_sentences(everything):
+    section("Two readings of the gradient techniques", words.bullets(gradients))
 section("Attributes of an image", words.bullets(words.attribute_sentences()))
 section(
     "Unfairness",

@@ -70,7 +70,7 @@ CONSTRAINTS: dict[str, ConstraintRow] = {
             "Bounded drops",
             "No group loses more accuracy since dense than all examples do plus the tolerance.",
             "d_a <= d + tolerance, d_a = mean p(true) dense - mean p(true)",
-            "ours",
+            "after Balancing Act, Hashemizadeh et al. 2024",
             ("drop",),
             is_one_sided=True,
         ),

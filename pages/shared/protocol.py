@@ -14,6 +14,7 @@ from pages.shared.names import dataset_name
 PAPERS = {
     "iterative": ("Paganini 2020", ("paper-qmnist", "paper")),
     "oneshot": ("Good 2022", ("recall-distortion",)),
+    "gradual": ("Hooker 2020", ("hooker",)),
 }
 """The paper that used each schedule, and the presets that hold its protocol, the closest first."""
 
@@ -103,7 +104,7 @@ def protocol_sentences(spec: RunSpec) -> str:
     return (
         f"Each network {_cutting(spec)}. It learns by stochastic gradient descent in batches of {spec.batch_size} at "
         f"learning rate {formats.number(spec.learning_rate)}{extra}. {images} {_share(spec.validation)} of the training"
-        " split, drawn by seed, is held out for validation. The test split is read once per level and picks nothing."
+        " split, drawn by seed, is held out for validation. The test split is read once per level, after training."
     )
 
 

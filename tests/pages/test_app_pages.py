@@ -1,6 +1,7 @@
 """Overview, Class curves, Method: on an empty, a tiny, made-up and the shipped study; their words and tables."""
 
 import ast
+import re
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
@@ -360,6 +361,21 @@ def test_method_tells_every_measure_and_attribute(open_page: OpenPage) -> None:
 
 def test_method_explains_every_split() -> None:
     assert {split for row in DATASETS.values() for split in row.splits} == set(method.SPLITS)
+
+
+def test_method_says_that_the_choice_is_made_on_what_it_reports(open_page: OpenPage) -> None:
+    text = words(open_page("pages/method.py", "planted"))
+    assert "chooses on the test numbers that it reports" in text and "picks n" not in text
+    sentences = re.split(r"(?<=[.:]) ", f"{method.TEST_SPLIT} {' '.join(method.GRADIENTS)}")
+    assert max(len(sentence.split()) for sentence in sentences) <= 30
+
+
+def test_method_gives_both_readings_of_gradient_techniques_where_they_ran(tmp_path: Path) -> None:
+    few = {"examples": 50, "writers": 0, "split": "", "seeds": 1, "levels": 1, "treatments": ("rewind",)}
+    for technique, readings in (("gradient", method.GRADIENTS), ("l1_structured", ())):
+        make_study(tmp_path / technique, **few, techniques=(technique,))
+        recorded = load.load_catalog(Source(str(tmp_path / technique), 0))
+        assert method.gradient_sentences(recorded) == readings
 
 
 def test_method_counts_what_was_recorded(open_page: OpenPage) -> None:
