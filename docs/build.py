@@ -18,7 +18,7 @@ from docs.made.good import distortion_table, shorter_words  # noqa: E402
 from docs.made.hooker import exemplars_table, sizes_table  # noqa: E402
 from docs.made.paganini import accuracy_table, slopes_table, split_words  # noqa: E402
 from docs.made.study import Demo, markdown, open_demo  # noqa: E402
-from docs.made.tran import mitigation_table  # noqa: E402
+from docs.made.tran import mitigation_table, violation_table  # noqa: E402
 from engine.store import catalog  # noqa: E402
 from engine.training.device import PORTABLE  # noqa: E402
 from pages.shared.cache.catalog import Source  # noqa: E402
@@ -65,7 +65,7 @@ def rebuilt(demo: Demo) -> str:
     return (
         f"{len(found)} of the {n_runs} runs were made with sums that round alike on x86-64 processors with AVX2."
         f"{f' {others}' if len(found) < n_runs else ''} To see it for the first level of one:\n\n"
-        f"```\npython -m engine rebuild {min(found)} --study data/demo --levels 1\n```"
+        f"```\nprunescope rebuild {min(found)} --study data/demo --levels 1\n```"
     )
 
 
@@ -93,6 +93,7 @@ MADE: dict[str, Callable[[Demo], str]] = {
     "exemplars": exemplars_table,
     "sizes": sizes_table,
     "mitigation": mitigation_table,
+    "violation": violation_table,
     "rebuilt": rebuilt,
     "checksums": checksums,
 }

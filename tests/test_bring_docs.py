@@ -22,10 +22,10 @@ def test_the_scikit_learn_round_trip_works_as_printed(tmp_path: Path, monkeypatc
     assert len(lines) <= 20
     monkeypatch.chdir(tmp_path)
     subprocess.run([sys.executable, "-W", "ignore", "-c", code[1]], check=True)
-    command = re.search(r"python -m engine (import digits\.csv .*)", text)
+    command = re.search(r"^prunescope (import digits\.csv .*)", text, re.MULTILINE)
     assert command is not None
     assert main(command[1].split()) == 0
-    levels = Study(tmp_path / "studies" / "sklearn").levels()
+    levels = Study(tmp_path / "data" / "sklearn").levels()
     assert levels.groupby("level")["sparsity"].first().tolist() == [0, 0.5, 0.8, 0.9]
     assert levels["seed"].nunique() == 3 and levels["network"].unique().tolist() == ["MLP"]
     by_level = levels.groupby("level")["accuracy"].mean()

@@ -6,7 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from engine.specs.preset import preset_names
+from pages.shared.frame import MENU
+
 TOP = Path(__file__).resolve().parents[1]
+PAGES = [*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"), *(TOP / "data").glob("*.md")]
+CAPTIONS = {
+    "Paganini 2020": {"Figure": 15, "Table": 1},
+    "Hooker 2020": {"Figure": 4, "Table": 5},
+    "Tran 2022": {"Figure": 9, "Table": 2},
+    "Good 2022": {"Figure": 13, "Table": 13},
+}
+"""How many figures and tables have a caption in each paper's text; they are numbered from 1."""
+SHIPPED = {"yes", "other data", "preset", "in part", "no"}
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +39,9 @@ def test_numbers_are_those_of_the_study_that_ships(build) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    pages = [*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"), *(TOP / "data").glob("*.md")]
     targets = {
         (page, target)
-        for page in pages
+        for page in PAGES
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
         if not target.startswith("http")
     }
@@ -43,3 +54,39 @@ def test_make_targets_that_readme_names_exist() -> None:
     assert {"run", "test"} <= named, named
     makefile = (TOP / "Makefile").read_text(encoding="utf-8")
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in named), named
+
+
+def coverage_rows() -> dict[str, list[list[str]]]:
+    """The rows of each paper's table in docs/coverage.md."""
+    text = (TOP / "docs" / "coverage.md").read_text(encoding="utf-8")
+    sections = {part.partition(",")[0]: part for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]}
+    lines = {paper: re.findall(r"^\| ((?:Figure|Table) .*) \|$", sections[paper], re.MULTILINE) for paper in CAPTIONS}
+    return {paper: [line.split(" | ") for line in rows] for paper, rows in lines.items()}
+
+
+@pytest.mark.parametrize("paper", CAPTIONS)
+def test_every_figure_and_table_of_the_papers_has_a_row(paper: str) -> None:
+    rows = coverage_rows()[paper]
+    captions = [f"{kind} {n}" for kind, most in CAPTIONS[paper].items() for n in range(1, most + 1)]
+    assert [row[0] for row in rows] == captions
+    for item, shows, where, shipped, differs in rows:
+        assert shows and differs and shipped in SHIPPED, item
+        assert (where == "—") == (shipped == "no"), item
+
+
+def test_coverage_names_pages_and_presets_that_exist() -> None:
+    text = (TOP / "docs" / "coverage.md").read_text(encoding="utf-8")
+    places = {re.split(r"[,;]", row[2])[0].strip() for rows in coverage_rows().values() for row in rows}
+    assert places - {"—", "comparison.md"} <= {entry.label for entry in MENU}
+    named = set(re.findall(r"[Pp]resets? `([\w-]+)`", text)) | {"paper-qmnist", "paper-alexnet"}
+    assert {"paper", "hooker", "tran", "recall-distortion"} <= named <= set(preset_names())
+
+
+def test_plus_minus_is_defined_once_where_it_is_used() -> None:
+    using = [page for page in PAGES if page.name != "CHANGELOG.md" and "±" in page.read_text(encoding="utf-8")]
+    assert TOP / "docs" / "comparison.md" in using
+    assert [page.name for page in using if page.read_text(encoding="utf-8").count("± is ") != 1] == []
+
+
+def test_commands_of_docs_are_those_that_installing_gives() -> None:
+    assert [page.name for page in PAGES if "\npython -m engine" in page.read_text(encoding="utf-8")] == []

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from docs.made.good import TECHNIQUES, direction
+from docs.made.good import TECHNIQUES, Cell, direction
 from docs.made.study import LATER, SHORT, Demo, markdown
 from engine.analysis.curves.controls import Against, against_control
 from engine.analysis.distortion.alpha import alphas
@@ -19,7 +19,7 @@ def control_table(demo: Demo) -> str:
     """Accuracy and alpha by data set, technique and ratio against the control's, and what is left of the paper's
     direction."""
     rows: list[tuple[str, ...]] = []
-    found: list[tuple[str, float, str]] = []
+    found: list[Cell] = []
     for dataset in ("fashion-mnist", "qmnist"):
         wanted = {"dataset": dataset, "protocol": "at once to 50, 75"}
         runs, trained = demo.of(demo.classes, **wanted), demo.of(demo.control_classes, **wanted)
@@ -37,7 +37,7 @@ def control_table(demo: Demo) -> str:
                 said = str(verdict(1 + alpha.low, 1 + alpha.high)) if alpha.low == alpha.low else "one seed"
                 facts = (_points(accuracy), f"{alpha.control:.3f}", f"{alpha.model:.3f}", _number(alpha), said)
                 rows.append((dataset, technique_name(technique), ratio, *facts, str(alpha.n_seeds)))
-                found.append((technique, float(ratio), said))
+                found.append(Cell(technique, float(ratio), said, alpha.n_seeds))
     heads = ["data set", "technique", "ratio", "accuracy (99 %)", "alpha, control", "alpha", "difference (99 %)"]
     table = markdown(pd.DataFrame(rows, columns=[*heads, "verdict", "seeds"]))
     return f"{direction(found, 'Against the control, random pruning aside')}{table}"

@@ -1,5 +1,7 @@
 """Good's intensification by ratio beside ours."""
 
+from dataclasses import dataclass
+
 import pandas as pd
 
 from docs.made.study import LATER, Demo, markdown
@@ -13,12 +15,23 @@ from pages.shared.names import dataset_name, technique_name
 TECHNIQUES = ("global_unstructured", "gradient", "undecayed", "global_random")
 LOW, HIGH = (2, 4), (20, 50)
 """Ratios at which the paper finds gaps evened out, and widened."""
+THEIR_SEEDS = 30
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One technique at one ratio: what its interval decides, and of how many seeds."""
+
+    technique: str
+    ratio: float
+    verdict: str
+    n_seeds: int
 
 
 def distortion_table(demo: Demo) -> str:
     """Alpha and recall variance by data set, technique and ratio, and whether the paper's direction is found."""
     rows: list[tuple[str, ...]] = []
-    found: list[tuple[str, float, str]] = []
+    found: list[Cell] = []
     for dataset in ("fashion-mnist", "qmnist"):
         runs = demo.of(demo.classes, dataset=dataset, protocol="at once to 50, 75")
         runs = runs[runs["technique"].isin(TECHNIQUES)]
@@ -32,7 +45,7 @@ def distortion_table(demo: Demo) -> str:
                 alpha, said = _alpha(cell) if level else ("1", "")
                 facts = (formats.percent(cell["accuracy"].mean()), alpha, said, f"{cell['variance'].mean():.4f}")
                 rows.append((dataset, technique_name(technique), ratio, *facts, str(len(cell))))
-                found.append((technique, float(ratio), said))
+                found.append(Cell(technique, float(ratio), said, len(cell)))
     heads = ["data set", "technique", "ratio", "accuracy", "alpha (99 %)", "verdict", "recall variance", "seeds"]
     table = markdown(pd.DataFrame(rows, columns=heads))
     return f"{direction(found, 'Found here, random pruning aside')}{table}{_stopped(demo)}"
@@ -62,20 +75,23 @@ def _alpha(cell: pd.DataFrame) -> tuple[str, str]:
     return f"{mean:.3f} ({low:.3f} to {high:.3f})", str(verdict(low, high))
 
 
-def direction(found: list[tuple[str, float, str]], where: str) -> str:
-    """How often the paper's direction is found where it expects one; random pruning aside."""
+def direction(found: list[Cell], where: str) -> str:
+    """How often the paper's direction is found where it expects one, and with how many seeds; random pruning aside."""
+    found = [cell for cell in found if cell.technique != "global_random" and cell.ratio in (*LOW, *HIGH)]
     if not found:
         return ""
+    fewest, most = min(cell.n_seeds for cell in found), max(cell.n_seeds for cell in found)
+    seeds = f"{most if fewest == most else f'{fewest} to {most}'} seeds a cell (there {THEIR_SEEDS})"
     parts = []
     for ratios, expected in ((LOW, "evens out"), (HIGH, "intensifies")):
-        cells = [said for technique, ratio, said in found if ratio in ratios and technique != "global_random"]
+        cells = [cell.verdict for cell in found if cell.ratio in ratios]
         counts = f"{cells.count(expected)} of {len(cells)} cells"
         against = "intensifies" if expected == "evens out" else "evens out"
         parts.append(
             f"at ratios {ratios[0]} and {ratios[1]} pruning {expected} in {counts} (the other way in "
             f"{cells.count(against)}, undecided in the rest)"
         )
-    return f"{where}: {parts[0]}; {parts[1]}.\n\n"
+    return f"{where}, {seeds}: {parts[0]}; {parts[1]}.\n\n"
 
 
 def _stopped(demo: Demo) -> str:
