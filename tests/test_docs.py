@@ -90,3 +90,20 @@ def test_plus_minus_is_defined_once_where_it_is_used() -> None:
 
 def test_commands_of_docs_are_those_that_installing_gives() -> None:
     assert [page.name for page in PAGES if "\npython -m engine" in page.read_text(encoding="utf-8")] == []
+
+
+def made_block(name: str) -> str:
+    """What is made of this name in docs/comparison.md."""
+    text = (TOP / "docs" / "comparison.md").read_text(encoding="utf-8")
+    block = re.search(rf"<!-- made:{name} -->(.*?)<!-- end -->", text, re.DOTALL)
+    assert block is not None
+    return block[1]
+
+
+def test_numbers_stand_beside_those_of_the_same_quantity() -> None:
+    rows = made_block("accuracy").splitlines()
+    assert [row for row in rows if "PruneScope" in row and f"at {100 * (1 - 0.8**19):.2f} %" not in row] == []
+    assert "max - min group accuracy" in made_block("mitigation") and "Tran 2022, UTKFace" in made_block("mitigation")
+    assert "excessive losses" in made_block("violation") and "Tran 2022, UTKFace" not in made_block("violation")
+    assert all("control, not pruned" in made_block(name) for name in ("mitigation", "violation"))
+    assert all("seeds a cell (there 30)" in made_block(name) for name in ("distortion", "control"))
