@@ -10,13 +10,15 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from engine.analysis.columns import EXPERIMENT, VARIANT
+from engine.analysis.columns import CLASS, EXPERIMENT, VARIANT
 from engine.analysis.curves.class_curves import class_curves as mean_curves
 from engine.analysis.curves.first_to_fall import first_fall
 from engine.analysis.example_columns import attribute_columns, member_columns
 from engine.analysis.frontier.choice import choose
+from engine.analysis.groupings import CROSSED
 from engine.analysis.members.accuracy import hit_hardest, member_accuracy
-from engine.api.fair_between import CLASS, study_points
+from engine.analysis.unfairness import UNFAIRNESS
+from engine.api.fair_between import study_points
 from engine.errors import PruneScopeError, unknown_name
 from engine.store.study import Study, examples_name
 from pages.shared import formats
@@ -56,7 +58,12 @@ def frontier(
     choice = choose(points, threshold, weight, measure)
     nobody = pd.DataFrame({"point": [], "name": [], "accuracy": []})
     drawing = frontier_chart(points, choice, point_hovers(points, measure, nobody), dark, scale)
-    return go.Figure(drawing.to_dict())
+    figure = go.Figure(drawing.to_dict())
+    between = fair_between if isinstance(fair_between, str) else CROSSED.join(fair_between)
+    if between != CLASS:
+        label = f"{UNFAIRNESS[measure].label_between(between)}, between {between}"
+        figure.update_yaxes(title_text=formats.chart_text(f"unfairness: {label}"))
+    return figure
 
 
 def class_curves(

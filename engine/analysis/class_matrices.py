@@ -69,6 +69,10 @@ class Block:
         """The same quantity for each model's dense model; NaN where that is missing."""
         return np.where((self.dense >= 0)[:, None], matrix[self.dense], np.nan)
 
+    def baseline(self, column: str, matrix: Floats) -> Floats:
+        """What stands in the table's column of another baseline; without one, the quantity for the dense model."""
+        return self.matrix(column) if column in self.classes else self.at_dense(matrix)
+
 
 def as_matrices(classes: pd.DataFrame) -> Models:
     """The models of a table of classes (columns run, level, class), whatever its order, in one pass without a sort."""

@@ -1,4 +1,4 @@
-"""Which columns say that two runs differ in nothing but their seed."""
+"""Which columns say that two runs differ in nothing but their seed, and what groupings are called."""
 
 MODEL = ("dataset", "split", "network", "technique", "treatment", "mitigation", "schedule", "protocol")
 """Identity of a model apart from seed and level; means over seeds never cross it."""
@@ -8,6 +8,9 @@ EXPERIMENT = ("dataset", "split", "network", "schedule", "protocol")
 
 VARIANT = ("technique", "treatment", "mitigation")
 """What tells the models of one experiment apart, seed and level aside."""
+
+CLASS = "class"
+"""What the grouping of examples by their classes is called, beside the group columns of a study."""
 
 
 def is_mitigated(mitigation: str) -> bool:

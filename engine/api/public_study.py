@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from engine.analysis.columns import CLASS
+from engine.analysis.groupings import LEAST
 from engine.api.answers import read_examples, read_model
-from engine.api.fair_between import CLASS, study_points
+from engine.api.fair_between import left_out_groups, study_noise, study_points
 from engine.api.record import record_model
 from engine.datasets.location import data_root
 from engine.errors import PruneScopeError
@@ -115,12 +117,21 @@ class Study(RecordedStudy):
 
     # -- asking -------------------------------------------------------------------------------------------------
 
-    def points(self, fair_between: str | Sequence[str] = CLASS) -> pd.DataFrame:
+    def points(self, fair_between: str | Sequence[str] = CLASS, least: int = LEAST) -> pd.DataFrame:
         """The operating points: means over seeds of sparsity, accuracy and each measure of unfairness.
 
-        `fair_between` is "class", a group column such as "writer", or several columns, which are crossed.
+        `fair_between` is "class", a group column such as "writer", or several columns, which are crossed; groups below
+        `least` examples are left out. `left_out` names them.
         """
-        return study_points(self, fair_between)
+        return study_points(self, fair_between, least)
+
+    def left_out(self, fair_between: str | Sequence[str], least: int = LEAST) -> pd.DataFrame:
+        """The groups that `points` leaves out: examples, group, n, reason."""
+        return left_out_groups(self, fair_between, least)
+
+    def noise(self, fair_between: str | Sequence[str] = CLASS, least: int = LEAST) -> pd.DataFrame:
+        """Beside the gap of each operating point what equal groups would show, and the gap with a held-out order."""
+        return study_noise(self, fair_between, least)
 
     def serve(self, port: int = 8501, open_browser: bool = True) -> None:
         """Open the study in the dashboard, until interrupted."""

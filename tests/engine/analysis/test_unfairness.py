@@ -11,9 +11,11 @@ from engine.analysis.columns import MODEL
 from engine.analysis.distortion.alpha import NO_DENSE, alphas
 from engine.analysis.unfairness import (
     INPUTS,
+    NO_GROUP_LOSS,
     NO_LOSS,
     NO_SLOPE,
     TOO_FEW_CLASSES,
+    TOO_FEW_GROUPS,
     UNFAIRNESS,
     UnfairnessRow,
     unfairness_reason,
@@ -59,6 +61,7 @@ def by_hand(classes: pd.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
             "standard_deviation": float(np.std(list(accuracy.values()))),
             "change_range": max(change) - min(change),
             "worst_class": 1 - min(accuracy.values()),
+            "largest_loss": -min(change),
             "intensification": sum(b * a for b, a in pairs) / sum(b * b for b, _ in pairs),
             "excessive_loss_gap": max(rise) - min(rise),
         }
@@ -163,6 +166,32 @@ def test_reason_names_what_is_missing() -> None:
     assert unfairness_reason(even, "excessive_loss_gap") == NO_LOSS
     assert unfairness_reason(even, "intensification") == NO_SLOPE
     assert even["max_min"] == 0
+    assert unfairness_reason(one_class, "max_min", "region") == TOO_FEW_GROUPS
+    assert unfairness_reason(even, "excessive_loss_gap", "region") == NO_GROUP_LOSS
+    assert "class" not in unfairness_reason(even, "intensification", "region")
+
+
+@pytest.mark.parametrize("row", UNFAIRNESS.values(), ids=lambda row: row.key)
+def test_words_speak_of_groups_where_groups_are_measured(row: UnfairnessRow) -> None:
+    assert (row.label_between(), row.help_between("class")) == (row.label, row.help)
+    words = row.label_between("region") + row.help_between("region")
+    assert "class" not in words and ("class" not in row.help or "group" in words)
+    assert UNFAIRNESS["worst_class"].label_between("region") == "Worst group error"
+
+
+def test_another_baseline_takes_the_place_of_dense() -> None:
+    classes = pd.concat([rows("r", 0, [90, 90], [100] * 2), rows("r", 1, [95, 85], [100] * 2, [0.3, 0.4])])
+    since_dense = unfairness_table(classes).iloc[1]
+    assert since_dense["largest_loss"] == pytest.approx(0.05)
+    control = classes.assign(baseline=[0.9, 0.9, 0.97, 0.99], baseline_loss=[0.1, 0.1, 0.2, 0.1])
+    since_control = unfairness_table(control).iloc[1]
+    assert since_control["largest_loss"] == pytest.approx(0.14)
+    assert since_control["change_range"] == pytest.approx(0.12)
+    assert since_control["excessive_loss_gap"] == pytest.approx(0.2)
+    assert since_control["max_min"] == since_dense["max_min"]
+    without = unfairness_table(control.assign(baseline=[0.9, 0.9, np.nan, np.nan]))
+    assert without["has_dense"].tolist() == [True, False] and np.isnan(without["largest_loss"][1])
+    assert unfairness_reason(without.iloc[1], "largest_loss") == NO_DENSE
 
 
 def test_infinite_loss_stays_infinite() -> None:

@@ -74,7 +74,7 @@ def test_points_between_groups_say_who_pays(tmp_path: Path) -> None:
     rural, urban = 1 - 20 / (N // 2), 1.0
     assert points.loc[("lasso", 0.9), "max_min"] == pytest.approx(urban - rural)
     assert points.loc[("lasso", 0.9), "n_seeds"] == 2
-    crossed = study.points(fair_between=("region", "class")).set_index(["technique", "sparsity"])
+    crossed = study.points(fair_between=("region", "class"), least=10).set_index(["technique", "sparsity"])
     assert crossed.loc[("lasso", 0.9), "worst_class"] == pytest.approx(7 / 10)
     with pytest.raises(PruneScopeError, match="did you mean 'region'"):
         study.points(fair_between="regoin")
