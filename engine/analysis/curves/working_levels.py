@@ -1,4 +1,4 @@
-"""Up to which level does a network work: keep most of its dense accuracy, or all but a little of it?"""
+"""Up to which level does a network work: keep most of its dense accuracy, or all but a little of its baseline's?"""
 
 import pandas as pd
 
@@ -16,15 +16,19 @@ def last_working(levels: pd.DataFrame) -> int | None:
 
 
 def last_within(levels: pd.DataFrame, loss: float) -> int | None:
-    """The sparsest level that loses at most so much accuracy since dense; None where no pruned level does."""
-    means = levels.groupby("level")["accuracy"].mean()
-    return _last(means, _dense(means) - loss)
+    """The sparsest level that loses at most so much accuracy; None where no pruned level does.
+
+    Rows of `beside_baselines` are compared with their `before`, others with dense.
+    """
+    means = levels.groupby("level")[["accuracy", *(["before"] if "before" in levels else [])]].mean()
+    before = means["before"] if "before" in means else _dense(means["accuracy"])
+    return _last(means["accuracy"], before - loss)
 
 
 def _dense(means: pd.Series) -> float:
     return float(means.get(0, float("nan")))
 
 
-def _last(means: pd.Series, least: float) -> int | None:
+def _last(means: pd.Series, least: pd.Series | float) -> int | None:
     kept = means[(means.index > 0) & (means >= least)]
     return int(kept.index.max()) if len(kept) else None

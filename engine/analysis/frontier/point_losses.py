@@ -23,17 +23,25 @@ def class_losses(class_means: pd.DataFrame, controls: pd.Series | None = None) -
     return rows.assign(change=rows["accuracy"] - before)[columns].sort_values("change", ignore_index=True)
 
 
-def group_losses(counts: pd.DataFrame, level: int) -> pd.DataFrame:
+def group_losses(counts: pd.DataFrame, level: int, controls: pd.DataFrame | None = None) -> pd.DataFrame:
     """The groups at a level, mean over seeds, beside dense: the columns of GROUP_LOSSES.
 
-    `counts` are `group_counts` of the same runs at level 0 and at this one.
+    `counts` are `group_counts` of the same runs at level 0 and at this one. With `controls`, those of networks that
+    trained as long, their accuracy stands beside dense as `control`, and the change is since then.
     """
     if counts.empty:
         return pd.DataFrame(columns=list(GROUP_LOSSES))
-    rates = counts.assign(accuracy=counts["correct"] / counts["n"])
-    means = over_seeds(rates, ["level", "grouping", "group"], ["accuracy", "n"])
-    after = means[means["level"] == level].set_index(["grouping", "group"])
-    dense = means[means["level"] == 0].set_index(["grouping", "group"])["accuracy"].reindex(after.index)
+    keys, columns = ["grouping", "group"], list(GROUP_LOSSES)
+    means = over_seeds(_rates(counts), ["level", *keys], ["accuracy", "n"])
+    after = means[means["level"] == level].set_index(keys)
+    dense = means[means["level"] == 0].set_index(keys)["accuracy"].reindex(after.index)
     low, high = t_interval(after["accuracy"], after["accuracy_sd"], after["accuracy_n"])
-    rows = after.assign(dense=dense, low=low, high=high, change=after["accuracy"] - dense).reset_index()
-    return rows[list(GROUP_LOSSES)]
+    rows, before = after.assign(dense=dense, low=low, high=high), dense
+    if controls is not None:
+        before = _rates(controls).groupby(keys)["accuracy"].mean().reindex(after.index)
+        rows, columns = rows.assign(control=before), [*columns[:4], "control", *columns[4:]]
+    return rows.assign(change=rows["accuracy"] - before).reset_index()[columns]
+
+
+def _rates(counts: pd.DataFrame) -> pd.DataFrame:
+    return counts.assign(accuracy=counts["correct"] / counts["n"])

@@ -42,3 +42,13 @@ def test_group_losses_are_means_over_runs_beside_dense() -> None:
     half = stats.t.ppf(0.975, 1) * np.std([0.5, 0.4], ddof=1) / np.sqrt(2)
     assert (row["low"], row["high"], row["change"]) == pytest.approx((0.45 - half, 0.45 + half, -0.35))
     assert list(group_losses(counts[:0], 2)) == list(GROUP_LOSSES)
+
+
+def test_group_losses_with_controls_are_since_these() -> None:
+    models = {"run": ["a", "b"] * 2, "level": [0, 0, 2, 2], "grouping": "series", "group": "hsf0", "n": 10}
+    counts = pd.DataFrame(models | {"correct": [9, 7, 6, 4]})
+    controls = pd.DataFrame({"run": ["a", "b"], "grouping": "series", "group": "hsf0", "n": 10, "correct": [9, 10]})
+    rows = group_losses(counts, 2, controls)
+    assert list(rows) == [*GROUP_LOSSES[:4], "control", *GROUP_LOSSES[4:]]
+    row = rows.iloc[0]
+    assert (row["dense"], row["control"], row["accuracy"]) == (0.8, 0.95, 0.5) and row["change"] == 0.5 - 0.95
