@@ -10,7 +10,7 @@ from pages.shared.layout import answer, side_by_side
 from pages.views.overview import contents, words
 
 frame = open_page("app.py")
-red_flags = catalog.flags(frame.source, frame.experiment)
+red_flags = catalog.flags(frame.source, frame.experiment, frame.baseline)
 rows, names = frame.keep(red_flags.table), frame.class_names
 
 # -- the answer -------------------------------------------------------------------------------------------------------

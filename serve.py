@@ -24,6 +24,7 @@ logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").add
 def read_ahead() -> None:
     """Fill the caches with what the Overview shows of the first study; what cannot be read, the page itself says."""
     # Imported here, so that the server answers before.
+    from engine.analysis.curves.baseline import CONTROL
     from engine.errors import PruneScopeError
     from pages.shared import protocol  # noqa: F401
     from pages.shared.cache import catalog
@@ -33,7 +34,7 @@ def read_ahead() -> None:
         with suppress(PruneScopeError):
             for experiment in catalog.experiments(source)[:1]:
                 catalog.class_names(source, experiment)
-                catalog.flags(source, experiment)
+                catalog.flags(source, experiment, CONTROL)
 
 
 @asynccontextmanager

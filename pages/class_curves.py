@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from engine.analysis.curves.class_curves import with_accuracy
+from engine.analysis.curves.baseline import CONTROL, compared
 from engine.analysis.curves.first_to_fall import first_fall, first_falls
 from engine.analysis.curves.worst_classes import worst_classes
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_reason
 from engine.errors import PruneScopeError
 from pages.shared import formats
-from pages.shared.cache import catalog
+from pages.shared.cache import catalog, controls
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import technique_name, treatment_name, variant_name
-from pages.shared.pickers import choose_axis
+from pages.shared.pickers import choose_axis, with_baselines
 from pages.shared.training_note import training_of
 from pages.views.class_curves import charts, words
 from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
@@ -22,7 +22,8 @@ SEEDS = ("mean", "with bands", "each seed")
 FIRST = "first to fall"
 
 frame = open_page("pages/class_curves.py")
-every, names = frame.keep(catalog.class_means(frame.source, frame.experiment)), frame.class_names
+every = frame.keep(compared(controls.classes_with_controls(frame.source, frame.experiment), frame.baseline))
+names = frame.class_names
 above = st.container()
 
 # -- which model, and how it is drawn ---------------------------------------------------------------------------------
@@ -64,14 +65,15 @@ with st.container(horizontal=True, gap="medium"):
         help="Bands are 95 % intervals of the mean over seeds; one seed has none.",
     )
 bands = seeds == "with bands"
-totals = frame.keep(catalog.total_means(frame.source, frame.experiment))
+totals = frame.keep(compared(controls.totals_with_controls(frame.source, frame.experiment), frame.baseline))
 totals = totals[totals["mitigation"] == mitigation]
 of_model = totals[(totals["technique"] == technique) & (totals["treatment"] == treatment)]
 models, classes = (
     rows[(rows["technique"] == technique) & (rows["treatment"] == treatment) & (rows["mitigation"] == mitigation)]
     for rows in (read(frame.source, frame.experiment) for read in (catalog.levels, catalog.classes))
 )
-dense = shown.drop_duplicates("class").set_index("class")["dense_accuracy"]
+classes = with_baselines(frame, classes)
+dense = shown[shown["level"] == 0].set_index("class")["accuracy"].reindex(shown["class"].unique())
 look = ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, frame.dark)
 
 with above:
@@ -93,7 +95,7 @@ wide, narrow = side_by_side("classes", [7, 3])
 with wide:
     st.markdown("##### Accuracy of each class")
     if seeds == "each seed":
-        each = with_accuracy(classes).assign(dense_accuracy=classes["class"].map(dense))
+        each = classes.rename(columns={"before": "dense_accuracy"}).assign(controlled=classes["kind"] == CONTROL)
         figure = charts.seed_chart(each, look, spotlight)
         table = words.curve_table(each, names)
     else:

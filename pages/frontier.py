@@ -103,7 +103,7 @@ with scatter:
         "sparser and fairer.",
     )
 with classes:
-    table = class_rows(frame.source, frame.experiment, int(points["point"].to_numpy()[choice.chosen]))
+    table = class_rows(frame.source, frame.experiment, int(points["point"].to_numpy()[choice.chosen]), frame.baseline)
     class_figure = charts.class_chart(table, frame.dark)
     alt = "Accuracy of each class, unpruned and at the chosen point."
     trained = " Unpruned: trained as long." if "control" in table else ""

@@ -68,7 +68,7 @@ with left:
     )
 with right:
     st.markdown("##### At every sparsity")
-    curves = predictions.exemplar_levels(frame.source, networks.runs, example_set.name)
+    curves = predictions.exemplar_levels(networks.asked, example_set.name)
     curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
     show_chart(
         charts.sparsity_chart(curves, str(scale), networks.level, 99.0),

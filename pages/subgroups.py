@@ -6,10 +6,17 @@ from pages.shared import formats
 from pages.shared.cache import predictions
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart
-from pages.shared.names import dataset_name
+from pages.shared.names import BASELINE_LABELS, dataset_name
 from pages.shared.pickers import choose_axis, choose_populations, load_examples
 from pages.views.subgroups import charts
-from pages.views.subgroups.controls import MOST_GROUPS, answer_sentence, choose_rates, shown_table, table_columns
+from pages.views.subgroups.controls import (
+    MOST_GROUPS,
+    answer_sentence,
+    choose_rates,
+    plain_table,
+    shown_table,
+    table_columns,
+)
 
 frame = open_page("pages/subgroups.py")
 example_set = load_examples(frame)
@@ -32,15 +39,16 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         list(charts.VALUES),
         default="compressed",
         required=True,
-        format_func={"compressed": "rate", "change": "change", "normalised": "% of dense"}.__getitem__,
+        format_func={"compressed": "rate", "change": "change", "normalised": "relative change"}.__getitem__,
         key="value",
         bind="query-params",
-        help="Change: compressed − dense. % of dense: the same over the dense rate, as in Hooker 2020.",
+        help="Change: after − before, before being what is compared with. Relative: the same over the rate before, as "
+        "in Hooker 2020.",
     )
     scale = choose_axis("kept")
 
 # -- what follows -----------------------------------------------------------------------------------------------------
-curves = predictions.subgroup_levels(frame.source, networks.runs, example_set.name, asked.columns, asked.positive)
+curves = predictions.subgroup_levels(networks.asked, example_set.name, asked.columns, asked.positive)
 curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
 table = curves[curves["level"] == networks.level]
 with above:
@@ -61,25 +69,25 @@ with left:
         charts.curve_chart(curves, asked.rate, str(value), str(scale), frame.dark),
         "over-sparsity",
         "The rate of each group over sparsity.",
-        curves,
+        plain_table(curves),
         caption="Thick: everybody. Open circles: fewer than 30 examples.",
     )
 with right:
-    st.markdown(f"##### Dense and at {formats.sparsity(networks.sparsity)}")
+    st.markdown(f"##### {BASELINE_LABELS[networks.kind]}, and at {formats.sparsity(networks.sparsity)}")
     show_chart(
         charts.change_chart(table, asked.rate, frame.dark),
         "dense-compressed",
-        "The rate of each group, dense and compressed, the largest growth on top.",
-        table,
+        f"The rate of each group, {networks.baseline} and compressed, the largest growth on top.",
+        plain_table(table),
         caption="Whiskers: 95 % for so many examples (Wilson).",
     )
 st.markdown("##### Group by group")
 st.dataframe(
     shown_table(table, asked),
     hide_index=True,
-    column_config=table_columns(),
+    column_config=table_columns(networks.kind),
     key="groups-table",
-    alt="Rates of each group, dense and compressed, the largest growth against the others first.",
+    alt=f"Rates of each group, {networks.baseline} and compressed, the largest growth against the others first.",
 )
 st.caption(
     "A group is tested against all others, not against no change: compression may cost everybody something. Intervals "

@@ -8,13 +8,14 @@ from typing import NoReturn
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.curves.baseline import CONTROL
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
 from pages.shared import formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.collector import keep_memory_free
-from pages.shared.names import dataset_name, network_name, technique_name, treatment_name
+from pages.shared.names import BASELINE_LABELS, dataset_name, network_name, technique_name, treatment_name
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,14 @@ STYLE = """
 .st-key-answer p {font-size: 1.25rem; line-height: 1.5}
 """
 ICON = Path(__file__).with_name("icon.png")
-SHARED_KEYS = ("study", "dataset", "network", "protocol", "techniques", "treatments")
+SHARED_KEYS = ("study", "dataset", "network", "protocol", "techniques", "treatments", "baseline")
 """Settings of the frame, by their names in the address."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What a page works on: the study, the experiment, and the techniques and treatments that are switched on."""
+    """What a page works on: the study, the experiment, the techniques and treatments that are switched on, and what
+    pruned networks are compared with."""
 
     source: Source
     name: str
@@ -65,6 +67,8 @@ class Frame:
     techniques: tuple[str, ...]
     treatments: tuple[str, ...]
     dark: bool
+    baseline: str = CONTROL
+    """One of BASELINES; a model that has no control is compared with its dense network all the same."""
 
     def keep(self, table: pd.DataFrame) -> pd.DataFrame:
         """The rows of the chosen techniques and treatments."""
@@ -81,6 +85,7 @@ class Frame:
             "protocol": [self.experiment.protocol],
             "techniques": [technique_name(key) for key in self.techniques],
             "treatments": [formats.plain(treatment_name(key)) for key in self.treatments],
+            "baseline": [BASELINE_LABELS[self.baseline]],
         }
 
     @property
@@ -133,7 +138,8 @@ def open_page(file: str, fits: Fits | None = None) -> Frame:
     with st.sidebar:
         experiment = _experiment(experiments)
         techniques, treatments = _filters(source, experiment)
-    frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark")
+        baseline = _baseline()
+    frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark", baseline)
     if not techniques or not treatments:
         stop_with("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
     if frame.keep(catalog.variants(source, experiment)).empty:
@@ -236,3 +242,17 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
         help="Rewind: weights that remain go back to their first values. Finetune: training goes on.",
     )
     return tuple(label[name] for name in techniques), tuple(ways[name] for name in treatments or ())
+
+
+def _baseline() -> str:
+    """What pruned networks are compared with; both are offered always, so that a link never asks for what is not."""
+    keys = {label: key for key, label in BASELINE_LABELS.items()}
+    chosen = st.selectbox(
+        "Compare with",
+        list(keys),
+        key="baseline",
+        bind="query-params",
+        help="What finetuned networks are compared with: one that trained as long without pruning, or the dense one "
+        "before any of it. Where no such training is recorded, and for all others, it is the dense network.",
+    )
+    return keys[str(chosen)]

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from engine.analysis.columns import is_mitigated
+from engine.analysis.curves.baseline import CONTROL, DENSE
 from engine.analysis.unfairness import UNFAIRNESS
 from engine.datasets.dataset_table import DATASETS
 from engine.import_path import object_name
@@ -20,6 +21,9 @@ from pages.shared import formats
 
 Variant = tuple[str, str, str]
 """Technique, treatment and mitigation."""
+
+BASELINE_LABELS = {CONTROL: "Same training, unpruned", DENSE: "Dense at the start"}
+"""What pruned networks are compared with, as choices, in legends and in heads of columns."""
 
 Row: TypeAlias = "Mapping[Hashable, Any] | Mapping[str, Any] | pd.Series"
 """A row of a table, by the names of its columns."""
@@ -52,6 +56,11 @@ def treatment_name(key: str) -> str:
 def measure_name(key: str) -> str:
     """An unfairness measure's name."""
     return UNFAIRNESS[key].label if key in UNFAIRNESS else str(key)
+
+
+def baseline_name(kind: str) -> str:
+    """What a pruned network is compared with, in a sentence: "the same training, unpruned"."""
+    return "the same training, unpruned" if kind == CONTROL else "the dense network"
 
 
 def subject_name(network: str, dataset: str) -> str:

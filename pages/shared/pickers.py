@@ -9,22 +9,24 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.columns import is_mitigated
+from engine.analysis.curves.baseline import beside_baselines
 from engine.analysis.curves.working_levels import last_within, last_working
 from engine.analysis.example_columns import group_columns, member_columns
 from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.store.study import examples_name
 from pages.shared import formats
-from pages.shared.cache import catalog, predictions
+from pages.shared.cache import catalog, controls
+from pages.shared.cache.pairs import Asked, pairs
 from pages.shared.frame import Frame, stop_with
-from pages.shared.names import technique_name, treatment_name
+from pages.shared.names import baseline_name, technique_name, treatment_name
 from pages.shared.training_note import training_of
 
 SCALES = {"linear": "sparsity", "kept": "weights kept"}
 """The axis of sparsity: as a share, or as weights kept on a logarithmic scale."""
 
 WITHIN = 0.01
-"""Accuracy that the usual level may lose since dense."""
+"""Accuracy that the usual level may lose against the baseline."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +56,11 @@ class ExampleSet:
 
 @dataclass(frozen=True, eq=False)
 class Populations:
-    """The networks of one technique: dense and at the chosen level, (n_runs, n_examples) each, of the same seeds."""
+    """The networks of one technique at the chosen level and their baselines, (n_runs, n_examples) each, of the same
+    seeds."""
 
-    runs: tuple[str, ...]
+    asked: Asked
+    """The runs, and what they are compared with at any level."""
     words: str
     """The technique and treatment in a sentence."""
     level: int
@@ -64,13 +68,26 @@ class Populations:
     by_level: pd.Series
     """Mean sparsity of each level."""
     dense: np.ndarray
+    """What the baselines predict: the dense networks, or those of the same training, unpruned."""
     compressed: np.ndarray
+    kind: str
+    """Of the baselines: "control" or "dense"."""
     n_missing: int
-    """Runs left out because they lack the dense or the chosen level."""
+    """Runs left out because they lack the chosen level or a baseline for it."""
     working: str
     """Sparsity up to which the networks work at all, where the level lies beyond it; else empty."""
     training: str
     """What of their change since dense is training; may be empty."""
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs, one per seed."""
+        return self.asked.runs
+
+    @property
+    def baseline(self) -> str:
+        """What the networks are compared with, in a sentence."""
+        return baseline_name(self.kind)
 
 
 @dataclass(frozen=True)
@@ -118,38 +135,46 @@ def choose_populations(frame: Frame) -> Populations:
     if rows.empty:
         stop_with("No run is switched on.", "Choose other techniques or treatments on the left.")
     rows, words = choose_variant(rows, frame.techniques, VariantLook())
-    labels = level_labels(rows)
-    with_dense = set(rows.loc[rows["level"] == 0, "run"])
-    rows = rows[rows["run"].isin(with_dense).to_numpy()]
+    labels, rows = level_labels(rows), with_baselines(frame, rows)
+    rows = rows[rows["before"].notna()]
     if not labels or rows.empty:
         stop_with(
             "These runs have no dense level and a pruned one.",
             "This page compares the two; choose another technique above or on the left.",
         )
     level = choose_level(
-        labels, last_within(rows, WITHIN) or min(labels), "the sparsest level within one point of the dense accuracy"
+        labels,
+        last_within(rows, WITHIN) or min(labels),
+        "the sparsest level within one point of what it is compared with",
     )
     here = rows[(rows["level"] == level).to_numpy()].sort_values("seed")
     if here.empty:
         stop_with("No run with a dense level has this one.", "Choose another sparsity.")
-    runs = tuple(here["run"].astype(str))
+    asked = Asked(frame.source, frame.experiment, tuple(here["run"]), frame.baseline)
     try:
-        levels, predicted = predictions.population(frame.source, runs)
+        pair = pairs(asked)[level]
     except PruneScopeError as error:
         stop_with("The predictions of these runs cannot be read.", formats.plain(error))
-    at = np.flatnonzero(levels == level)[0]
     return Populations(
-        runs=runs,
+        asked=asked,
         words=", ".join(words),
         level=level,
         sparsity=float(here["sparsity"].mean()),
-        by_level=rows[rows["run"].isin(runs).to_numpy()].groupby("level")["sparsity"].mean(),
-        dense=predicted[:, 0],
-        compressed=predicted[:, at],
-        n_missing=len(with_dense) - len(runs),
+        by_level=rows[rows["run"].isin(asked.runs)].groupby("level")["sparsity"].mean(),
+        dense=pair.before,
+        compressed=pair.after,
+        kind=pair.kind,
+        n_missing=rows["run"].nunique() - len(asked.runs),
         working=working_sparsity(rows, level),
         training=training_of(frame.source, frame.experiment, rows, level),
     )
+
+
+def with_baselines(frame: Frame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `catalog.levels` or `catalog.classes` with the accuracy of their baselines as `before`, and its kind."""
+    read = catalog.control_classes if "class" in rows else catalog.control_levels
+    baselines = controls.baselines(frame.source, frame.experiment, frame.baseline)
+    return beside_baselines(rows, read(frame.source, frame.experiment), baselines)
 
 
 def choose_variant(rows: pd.DataFrame, techniques: Iterable[str], look: VariantLook) -> tuple[pd.DataFrame, list[str]]:

@@ -75,7 +75,7 @@ def test_hover_says_level_sparsity_accuracy_change_and_n_as_plain_text() -> None
     row = ONE[(ONE["class"] == 4) & (ONE["level"] == 2)].iloc[0]
     assert "<b>class &lt;b&gt;4&lt;/b&gt; &amp; a long name</b>" in text
     assert "level 2, sparsity 75.0 %" in text and f"accuracy {100 * row['accuracy']:.1f} % ± " in text
-    assert f"{100 * (row['accuracy'] - row['dense_accuracy']):+.1f} pt since dense" in text
+    assert f"{100 * (row['accuracy'] - row['dense_accuracy']):+.1f} pt against the dense network" in text
     assert "n 50, 3 seeds" in text
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.columns import EXPERIMENT, MODEL, is_mitigated
+from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.curves.class_curves import class_curves, total_curves, unfairness_curves
 from engine.analysis.curves.controls import Controls
 from engine.analysis.curves.red_flags import kept_levels, kept_runs, red_flags
@@ -169,13 +170,13 @@ def unfairness_means(source: Source, experiment: Experiment, measure: str) -> pd
 
 
 @st.cache_resource(max_entries=64, show_spinner="Looking for red flags …")
-def flags(source: Source, experiment: Experiment) -> RedFlags:
+def flags(source: Source, experiment: Experiment, baseline: str = CONTROL) -> RedFlags:
     """Who loses most at the sparsest level of each model that keeps its accuracy; groups where examples name them."""
     models, counts = levels(source, experiment), classes(source, experiment)
     controls = Controls(
         control_levels(source, experiment), control_classes(source, experiment), untrained=untrained_techniques()
     )
-    given = controls if len(controls.levels) else None
+    given = controls if len(controls.levels) and baseline == CONTROL else None
     kept = kept_levels(models, controls=given)
     runs = kept_runs(models, kept, given)
     wanted = {(str(run), level) for run, level in zip(runs.index, runs["level"].astype(int), strict=True)}

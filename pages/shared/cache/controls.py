@@ -1,14 +1,23 @@
-"""Networks that trained as long as a pruned one without being pruned, kept between reruns."""
+"""What pruned networks are compared with, kept between reruns: those that trained as long unpruned, or dense ones."""
 
 import pandas as pd
 import streamlit as st
 
 from engine.analysis.columns import VARIANT
-from engine.analysis.curves.class_curves import with_accuracy
-from engine.analysis.curves.controls import Against, against_control, trains_longer
+from engine.analysis.curves import baseline
+from engine.analysis.curves.controls import Against, Controls, against_control, trains_longer
 from engine.analysis.unfairness import unfairness_table
 from engine.pruning.techniques import untrained_techniques
-from pages.shared.cache.catalog import Experiment, Source, classes, control_classes, control_levels, levels
+from pages.shared.cache.catalog import (
+    Experiment,
+    Source,
+    class_means,
+    classes,
+    control_classes,
+    control_levels,
+    levels,
+    total_means,
+)
 from pages.shared.names import Variant
 
 
@@ -29,17 +38,27 @@ def beside_control(
     return against if "accuracy" in against else None
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
-def classes_of_control(source: Source, experiment: Experiment, variant: Variant, level: int) -> pd.Series | None:
-    """Mean accuracy of each class (index) of the controls at a level; None where a seed of the model has none."""
-    if not level or not trains_longer(variant, untrained_techniques()):
-        return None
-    models, rows = _of(levels(source, experiment), variant), control_classes(source, experiment)
-    seeds = set(models.loc[models["level"] == level, "seed"])
-    rows = rows[(rows["level"] == level) & rows["seed"].isin(seeds)]
-    if set(rows["seed"]) != seeds:
-        return None
-    return with_accuracy(rows).groupby("class")["accuracy"].mean()
+@st.cache_resource(max_entries=64, show_spinner=False)
+def baselines(source: Source, experiment: Experiment, chosen: str) -> pd.DataFrame:
+    """The baseline of each model of an experiment, by the choice in the frame: the same training or dense."""
+    controls = Controls(
+        control_levels(source, experiment), control_classes(source, experiment), untrained=untrained_techniques()
+    )
+    return baseline.baselines(levels(source, experiment), controls if chosen == baseline.CONTROL else None)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def classes_with_controls(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """`class_means` with the mean accuracy of the controls beside them."""
+    pairs = baselines(source, experiment, baseline.CONTROL)
+    return baseline.with_controls(class_means(source, experiment), control_classes(source, experiment), pairs)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def totals_with_controls(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """`total_means` with the mean accuracy of the controls beside them."""
+    pairs = baselines(source, experiment, baseline.CONTROL)
+    return baseline.with_controls(total_means(source, experiment), control_levels(source, experiment), pairs)
 
 
 def _of(table: pd.DataFrame, variant: Variant) -> pd.DataFrame:

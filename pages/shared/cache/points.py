@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.columns import VARIANT
+from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.curves.worst_classes import worst_classes
 from engine.analysis.frontier.point_losses import class_losses
 from engine.analysis.frontier.points import seed_points
 from engine.analysis.frontier.stability import SeedMeans, seed_means
 from pages.shared.cache.catalog import Experiment, Source, class_means, class_names, levels, operating, unfairness
-from pages.shared.cache.controls import classes_of_control
+from pages.shared.cache.controls import classes_with_controls
 from pages.shared.names import point_hovers
 
 MANY_POINTS = 3_000
@@ -32,19 +32,16 @@ def resampled(source: Source, experiment: Experiment, measure: str) -> SeedMeans
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def class_rows(source: Source, experiment: Experiment, point: int) -> pd.DataFrame:
+def class_rows(source: Source, experiment: Experiment, point: int, baseline: str = CONTROL) -> pd.DataFrame:
     """Each class at an operating point, largest loss first: name, n, dense, accuracy, low, high, change.
 
-    Where the point has a control, its accuracy stands beside that of dense as `control`, and the change is since then.
+    Where the baseline is the control and the point has one, its accuracy stands beside that of dense as `control`, and
+    the change is since then.
     """
-    means = class_means(source, experiment)
+    means = classes_with_controls(source, experiment)
     rows = means[means["point"] == point]
-    controls = None
-    if len(rows):
-        technique, treatment, mitigation = (str(rows[name].iloc[0]) for name in VARIANT)
-        variant, level = (technique, treatment, mitigation), int(rows["level"].iloc[0])
-        controls = classes_of_control(source, experiment, variant, level)
-    losses = class_losses(rows, controls)
+    controlled = baseline == CONTROL and rows["control_accuracy"].notna().any()
+    losses = class_losses(rows, rows.set_index("class")["control_accuracy"] if controlled else None)
     losses.insert(0, "name", _names(losses.pop("class"), class_names(source, experiment)))
     return losses
 

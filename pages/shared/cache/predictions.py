@@ -9,44 +9,39 @@ import streamlit as st
 from engine.analysis.examples import exemplars, subgroups
 from engine.analysis.members.permutation import Permuted, permuted
 from engine.store.annotations import read_marks
-from pages.shared.cache.catalog import Source, class_facts, examples, predictions
-
-
-@st.cache_resource(max_entries=16, show_spinner="Comparing the networks …")
-def population(source: Source, runs: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Levels that all these runs have, and what they predict there: (n_runs, n_levels, n_examples)."""
-    matrices = [predictions(source, run) for run in runs]
-    common = sorted(set.intersection(*(set(map(int, levels)) for levels, _ in matrices)))
-    parts = [matrix[np.searchsorted(levels, common)] for levels, matrix in matrices]
-    return np.array(common), np.stack(parts)
+from pages.shared.cache.catalog import Source, class_facts, examples
+from pages.shared.cache.pairs import Asked, pairs
 
 
 @st.cache_resource(max_entries=64, show_spinner="Looking for harmed examples …")
-def exemplar_levels(source: Source, runs: tuple[str, ...], examples_set: str) -> pd.DataFrame:
-    """Accuracy on the exemplars of every pruned level: `exemplar_accuracy` with the column `level`."""
-    labels, n_classes = _labels(source, examples_set)
-    levels, predicted = population(source, runs)
+def exemplar_levels(asked: Asked, examples_set: str) -> pd.DataFrame:
+    """Accuracy on the exemplars of every pruned level: `exemplar_accuracy` with the column `level`.
+
+    Its population "dense" is the baselines.
+    """
+    labels, n_classes = _labels(asked.source, examples_set)
     parts = []
-    for place in np.flatnonzero(levels > 0) if 0 in levels else ():
-        dense, compressed = predicted[:, 0], predicted[:, place]
-        divergence = exemplars.divergence(dense, compressed, n_classes)
-        parts.append(exemplars.exemplar_accuracy(labels, dense, compressed, divergence).assign(level=levels[place]))
+    for level, pair in pairs(asked).items():
+        divergence = exemplars.divergence(pair.before, pair.after, n_classes)
+        parts.append(exemplars.exemplar_accuracy(labels, pair.before, pair.after, divergence).assign(level=level))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*exemplars.ACCURACY, "level"])
 
 
 @st.cache_resource(max_entries=64, show_spinner="Counting errors by group …")
-def subgroup_levels(
-    source: Source, runs: tuple[str, ...], examples_set: str, columns: tuple[str, ...], positive: int | None
-) -> pd.DataFrame:
-    """Rates of groups and intersections at every pruned level: `subgroup_table` with the column `level`."""
-    table = examples(source, examples_set)
-    levels, predicted = population(source, runs)
-    dense = predicted[:, 0]
+def subgroup_levels(asked: Asked, examples_set: str, columns: tuple[str, ...], positive: int | None) -> pd.DataFrame:
+    """Rates of groups and intersections at every pruned level: `subgroup_table` with the columns `level`, `baseline`.
+
+    Its column `dense` is the rate of the baselines, whose kind `baseline` says.
+    """
+    table = examples(asked.source, examples_set)
     parts = [
-        subgroups.subgroup_table(table, dense, predicted[:, place], columns, positive).assign(level=levels[place])
-        for place in (np.flatnonzero(levels > 0) if 0 in levels else ())
+        subgroups.subgroup_table(table, pair.before, pair.after, columns, positive).assign(
+            level=level, baseline=pair.kind
+        )
+        for level, pair in pairs(asked).items()
     ]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*subgroups.COLUMNS, "level"])
+    names = [*subgroups.COLUMNS, "level", "baseline"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

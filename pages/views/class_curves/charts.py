@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from engine.analysis.curves.baseline import CONTROL, DENSE
 from pages.shared import formats
 from pages.shared.charts.class_look import ClassLook, spread_out
 from pages.shared.charts.style import along, chart_layout, faded, sparsity_look
-from pages.shared.names import technique_name
+from pages.shared.names import baseline_name, technique_name
 
 MOST_LABELS = 20
 """Up to so many classes are named at the ends of their lines."""
@@ -130,7 +131,7 @@ def _panel_axis(scale: str, is_last: bool, kept: float) -> dict[str, Any]:
 
 def _by_class(rows: pd.DataFrame, order: list[str], last: int | None) -> list[tuple[int, Curve]]:
     """The columns of each class, its rows in order; the class to be drawn on top comes last."""
-    names = ("level", "sparsity", "accuracy", "low", "high", "dense_accuracy", "n", "n_seeds", "seed")
+    names = ("level", "sparsity", "accuracy", "low", "high", "dense_accuracy", "controlled", "n", "n_seeds", "seed")
     rows = rows.sort_values(["class", *order])
     columns = {name: rows[name].to_numpy() for name in names if name in rows}
     numbers, starts = np.unique(rows["class"].to_numpy(), return_index=True)
@@ -157,8 +158,12 @@ def _line(curve: Curve, classes: ClassLook, number: int, strong: bool) -> dict[s
 
 
 def _texts(curve: Curve, name: str) -> list[str]:
-    """What hover says of each point of a class: level, sparsity, accuracy, change, n, seed or seeds."""
+    """What hover says of each point of a class: level, sparsity, accuracy, change, n, seed or seeds.
+
+    Curves that do not say `controlled` are compared with dense.
+    """
     n = len(curve["level"])
+    controlled = curve.get("controlled", np.zeros(n))
     low, high = curve.get("low", np.full(n, np.nan)), curve.get("high", np.full(n, np.nan))
     whose = (
         [formats.seeds(n_seeds) for n_seeds in curve["n_seeds"]]
@@ -169,7 +174,8 @@ def _texts(curve: Curve, name: str) -> list[str]:
     return [
         f"<b>class {name}</b><br>level {level:.0f}, sparsity {formats.sparsity(sparsity)}<br>"
         f"accuracy {formats.percent(accuracy)} {formats.plus_minus(low[i], high[i])}<br>"
-        f"{formats.points(accuracy - dense)} since dense<br>n {formats.count(size)}, {whose[i]}"
+        f"{formats.points(accuracy - dense)} against {baseline_name(CONTROL if controlled[i] else DENSE)}<br>"
+        f"n {formats.count(size)}, {whose[i]}"
         for i, (level, sparsity, accuracy, dense, size) in enumerate(
             zip(*(curve[name].tolist() for name in names), strict=True)
         )

@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
+from engine.analysis.curves.baseline import CONTROL, DENSE
 from engine.analysis.curves.class_curves import NO_DENSE
 from engine.analysis.curves.first_to_fall import DROP, N_RESAMPLES
 from engine.analysis.curves.worst_classes import most_lost
 from pages.shared import formats
-from pages.shared.names import variant_name
+from pages.shared.names import baseline_name, variant_name
 
 
 def fall_sentence(curves: pd.DataFrame, fall: pd.Series | None, totals: pd.DataFrame, names: Mapping[int, str]) -> str:
-    """Which class of a model loses more than 5 points first and for good, against the total; markdown."""
+    """Which class of a model loses more than 5 points first and for good, against the total; markdown.
+
+    `dense_accuracy` is what the curves are compared with: the control's where they say `controlled`.
+    """
     model = formats.plain(variant_name(curves.iloc[0]))
     if curves["dense_accuracy"].isna().all():
         return f"**Nothing can be said of {model}**: {NO_DENSE}."
@@ -23,7 +28,7 @@ def fall_sentence(curves: pd.DataFrame, fall: pd.Series | None, totals: pd.DataF
     change = total["accuracy"] - total["dense_accuracy"]
     return (
         f"**Under {model}, class {_name(fall['class'], names)} falls first: at {formats.sparsity(fall['sparsity'])} "
-        f"sparsity it loses {formats.points_in_words(lost)}, while the total "
+        f"sparsity it loses {formats.points_in_words(lost)} against {_baseline(fall)}; the total "
         f"{'loses' if change < 0 else 'gains'} {formats.points_in_words(change)}.**"
     )
 
@@ -38,10 +43,10 @@ def fall_details(
     sentences = []
     if fall is not None:
         sentences.append(
-            f"Its accuracy goes from {formats.percent(fall['dense_accuracy'])} to "
+            f"Its accuracy goes from {formats.percent(fall['dense_accuracy'])} ({_baseline(fall)}) to "
             f"{formats.percent(fall['accuracy'])} {formats.plus_minus(fall['low'], fall['high'])} "
             f"(n {formats.count(fall['n'])}, {formats.seeds(fall['n_seeds'])}). Fallen means: more than "
-            f"{formats.points_in_words(DROP, 0)} below the dense network at this and every sparser level."
+            f"{formats.points_in_words(DROP, 0)} below {_baseline(fall)} at this and every sparser level."
         )
         if shares is not None and len(shares):
             sentences.append(_agreement(shares, int(fall["class"]), names))
@@ -63,7 +68,10 @@ def in_spotlight(curves: pd.DataFrame, fall: pd.Series | None) -> int | None:
 
 def curve_table(curves: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
     """The class curves of a model for people and spreadsheets."""
-    columns = ["class", "level", "sparsity", "accuracy", "low", "high", "dense_accuracy", "n", "n_seeds", "seed"]
+    columns = ["class", "level", "sparsity", "accuracy", "low", "high", "before", "baseline", "n", "n_seeds", "seed"]
+    curves = curves.rename(columns={"dense_accuracy": "before"}).assign(
+        baseline=np.where(curves.get("controlled", False), CONTROL, DENSE)
+    )
     table = curves[[name for name in columns if name in curves]].sort_values(["class", "level"], ignore_index=True)
     table.insert(1, "name", [names.get(int(number), str(number)) for number in table["class"]])
     return table
@@ -89,7 +97,8 @@ def _agreement(shares: pd.Series, number: int, names: Mapping[int, str]) -> str:
 def _steady_sentence(curves: pd.DataFrame, model: str, names: Mapping[int, str]) -> str:
     sparsest = formats.sparsity(float(curves["sparsity"].max()))
     text = (
-        f"**Under {model}, no class stays more than {formats.points_in_words(DROP, 0)} below dense up to {sparsest}.**"
+        f"**Under {model}, no class stays more than {formats.points_in_words(DROP, 0)} below "
+        f"{_baseline(curves.loc[curves['level'].idxmax()])} up to {sparsest}.**"
     )
     most = most_lost(curves)
     if most is None:
@@ -97,6 +106,10 @@ def _steady_sentence(curves: pd.DataFrame, model: str, names: Mapping[int, str])
     change = float(most["accuracy"] - most["dense_accuracy"])
     verb = "loses most there" if change < 0 else "gains least there"
     return f"{text} Class {_name(most['class'], names)} {verb}: {formats.points_in_words(change)}."
+
+
+def _baseline(row: pd.Series) -> str:
+    return baseline_name(CONTROL if row.get("controlled", False) else DENSE)
 
 
 def _name(number: float, names: Mapping[int, str]) -> str:

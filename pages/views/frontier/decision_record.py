@@ -16,7 +16,7 @@ from plotly.basedatatypes import BaseFigure
 from engine.analysis.frontier.choice import Choice
 from pages.shared import formats
 from pages.shared.charts.style import ALONE
-from pages.shared.names import measure_name, technique_name
+from pages.shared.names import BASELINE_LABELS, baseline_name, measure_name, technique_name
 
 LIMITS = (
     "Accuracies come from one test split; another population may fare otherwise.",
@@ -47,6 +47,8 @@ class Decision:
     runner_up: dict[str, Any] | None
     rivals: pd.DataFrame
     classes: pd.DataFrame
+    baseline: str
+    """What classes and groups are compared with: "control" or "dense"."""
     groups: pd.DataFrame
     cautions: list[str]
     """What to know of this choice beside the limits of every choice."""
@@ -76,6 +78,7 @@ def decision_json(decision: Decision) -> str:
         "chosen": decision.chosen,
         "runner_up": decision.runner_up,
         "rivals": _rows(decision.rivals),
+        "baseline": {"kind": decision.baseline, "name": baseline_name(decision.baseline)},
         "classes": _rows(decision.classes),
         "groups": _rows(decision.groups),
         "no_groups": decision.no_groups,
@@ -122,8 +125,9 @@ def _context(decision: Decision) -> dict[str, Any]:
             ("Value", "sparsity − weight × unfairness"),
         ],
         "chosen": [(_title(name), _words(name, value, measure)) for name, value in decision.chosen.items()],
-        "classes": _grid(decision.classes, measure),
-        "groups": _grid(decision.groups, measure),
+        "baseline": baseline_name(decision.baseline),
+        "classes": _grid(decision.classes, measure, _heads(decision.baseline)),
+        "groups": _grid(decision.groups, measure, _heads(decision.baseline)),
         "no_groups": decision.no_groups,
         "rivals": _grid(decision.rivals, measure),
         "runs": _grid(pd.DataFrame(decision.runs), measure),
@@ -144,8 +148,20 @@ def _charts(figures: Mapping[str, BaseFigure]) -> list[tuple[str, Markup]]:
     return charts
 
 
-def _grid(table: pd.DataFrame, measure: str) -> Grid:
-    columns = [Column(_title(name), pd.api.types.is_numeric_dtype(table[name])) for name in table]
+def _heads(baseline: str) -> dict[str, str]:
+    """Heads of the columns that compare, which name what they compare with."""
+    return {
+        **{kind: label.lower() for kind, label in BASELINE_LABELS.items()},
+        "accuracy": "after",
+        "low": "after, low",
+        "high": "after, high",
+        "change": f"change against {baseline_name(baseline)}",
+    }
+
+
+def _grid(table: pd.DataFrame, measure: str, heads: Mapping[str, str] | None = None) -> Grid:
+    titles = {name: (heads or {}).get(str(name), _title(name)) for name in table}
+    columns = [Column(titles[name], pd.api.types.is_numeric_dtype(table[name])) for name in table]
     rows = [[_words(name, value, measure) for name, value in row.items()] for row in table.to_dict("records")]
     return Grid(columns, rows)
 
@@ -173,7 +189,7 @@ def _title(name: object) -> str:
     """A fact's name for people."""
     text = str(name).removesuffix("_sd")
     text = measure_name(text) if measure_name(text) != text else text.replace("_", " ")
-    plain = {"n seeds": "seeds", "control": "trained as long, unpruned"}
+    plain = {"n seeds": "seeds"}
     return f"{text}, spread over seeds" if str(name).endswith("_sd") else plain.get(text, text)
 
 

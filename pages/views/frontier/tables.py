@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.columns import MODEL
+from engine.analysis.curves.baseline import CONTROL, DENSE
 from engine.analysis.example_columns import group_columns
 from engine.analysis.frontier.choice import Choice
 from engine.analysis.frontier.point_losses import GROUP_LOSSES, group_losses
@@ -19,6 +20,7 @@ from engine.commands.command_line import command_line
 from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog
+from pages.shared.cache.pairs import Asked, pair
 from pages.shared.cache.points import class_rows
 from pages.shared.frame import Frame
 from pages.shared.names import measure_name, point_short, point_with_level, technique_at, treatment_name
@@ -28,11 +30,15 @@ from pages.views.frontier.words import choice_sentence
 
 
 def group_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
-    """Each group of few members at a point: grouping, group, n, dense, accuracy, low, high, change."""
+    """Each group of few members at a point: grouping, group, n, dense, accuracy, low, high, change.
+
+    Where the frame's baseline is the control and the point has one, `control` stands beside dense, as in `class_rows`.
+    """
     examples = catalog.examples(frame.source, catalog.example_set(frame.source, frame.experiment))
     groupings = group_columns(examples)
     models, right = [], []
-    for run in runs_of(frame, point)["run"].astype(str) if groupings else ():
+    runs = tuple(runs_of(frame, point)["run"].astype(str)) if groupings else ()
+    for run in runs:
         levels, predicted = catalog.predictions(frame.source, run)
         for at in np.flatnonzero(np.isin(levels, (0, point["level"]))):
             models.append((run, levels[at]))
@@ -40,7 +46,11 @@ def group_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
     if not models:
         return pd.DataFrame(columns=list(GROUP_LOSSES))
     counts = group_counts(examples, pd.DataFrame(models, columns=["run", "level"]), np.stack(right), groupings)
-    return group_losses(counts, int(point["level"]))
+    beside, controls = pair(Asked(frame.source, frame.experiment, runs, frame.baseline), int(point["level"])), None
+    if beside is not None and beside.kind == CONTROL:
+        right_before = beside.before == examples["label"].to_numpy()
+        controls = group_counts(examples, pd.DataFrame({"run": beside.runs}), right_before, groupings)
+    return group_losses(counts, int(point["level"]), controls)
 
 
 def runs_of(frame: Frame, point: pd.Series) -> pd.DataFrame:
@@ -137,6 +147,7 @@ def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreemen
     lost = rivals(points, choice)
     names = {i: point_with_level(row) for i, row in enumerate(points.to_dict("records"))}
     groups, no_groups = _groups(frame, point)
+    classes = class_rows(frame.source, frame.experiment, int(point["point"]), frame.baseline)
     lost = lost.assign(
         reason=[
             f"{reason} by {names[by]}" if by is not pd.NA else reason
@@ -162,7 +173,8 @@ def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreemen
         chosen=_facts(point, choice.measure),
         runner_up=None if choice.runner_up is None else _facts(points.iloc[choice.runner_up], choice.measure),
         rivals=lost[keep].astype(dict.fromkeys(keep[:3], str)),
-        classes=class_rows(frame.source, frame.experiment, int(point["point"])),
+        classes=classes,
+        baseline=CONTROL if "control" in classes else DENSE,
         groups=groups,
         no_groups=no_groups,
         cautions=[text] if (text := caution(frame, points, point, choice.measure)) else [],

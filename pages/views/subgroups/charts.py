@@ -1,17 +1,15 @@
-"""Charts of the Subgroups page: a rate of each group over sparsity, and dense against compressed at one level."""
+"""Charts of the Subgroups page: a rate of each group over sparsity, and before against compressed at one level."""
 
 import pandas as pd
 import plotly.graph_objects as go
 
+from engine.analysis.curves.baseline import DENSE
 from engine.analysis.examples.subgroups import RATES
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS, along, faded, ink, sparsity_axis, styled
+from pages.shared.names import BASELINE_LABELS, baseline_name
 
-VALUES = {
-    "compressed": "rate",
-    "change": "change since dense",
-    "normalised": "relative change since dense",
-}
+VALUES = {"compressed": "rate", "change": "change", "normalised": "relative change"}
 DASHES = ("solid", "dash", "dot", "dashdot")
 COMPRESSED = "#D55E00"
 
@@ -39,23 +37,28 @@ def curve_chart(table: pd.DataFrame, rate: str, value: str, scale: str, dark: bo
             text=[f"<b>{name}</b><br>{hover(row)}" for row in mine.itertuples()],
             hovertemplate="%{text}<extra></extra>",
         )
-    title = f"{RATES[rate].lower()}{'' if value == 'compressed' else f', {VALUES[value]}'}"
+    names = " or ".join(baseline_name(kind) for kind in rows["baseline"].unique())
+    title = f"{RATES[rate].lower()}{'' if value == 'compressed' else f', {VALUES[value]} against {names}'}"
     styled(figure, y=title, height=460, legend={"font": {"size": 11}})
     figure.update_yaxes(tickformat=".0%" if value != "change" else ".1%")
     return sparsity_axis(figure, scale)
 
 
 def change_chart(table: pd.DataFrame, rate: str, dark: bool) -> go.Figure:
-    """Dense and compressed rate of each group with Wilson's intervals, the largest growth on top."""
+    """The baseline's and the compressed rate of each group with Wilson's intervals, the largest growth on top."""
     rows = table[(table["rate"] == rate) & table["change"].notna()].sort_values("change")
     names = ["everybody" if row.grouping == "all" else formats.chart_text(row.group) for row in rows.itertuples()]
     text = [f"<b>{name}</b><br>{hover(row)}" for name, row in zip(names, rows.itertuples(), strict=True)]
     figure = go.Figure()
-    for name, colour, symbol in (("dense", ink(dark), "circle-open"), ("compressed", COMPRESSED, "circle")):
+    before = " or ".join(BASELINE_LABELS[kind] for kind in rows["baseline"].unique())
+    for name, label, colour, symbol in (
+        ("dense", before, ink(dark), "circle-open"),
+        ("compressed", "Compressed", COMPRESSED, "circle"),
+    ):
         figure.add_scatter(
             x=rows[name],
             y=names,
-            name=name.capitalize(),
+            name=label,
             mode="markers",
             marker={"size": 10, "symbol": symbol, "color": colour},
             error_x={
@@ -78,9 +81,10 @@ def hover(row: object) -> str:
     """What hover says of a group: rates, change with interval, relative change, size."""
     values = {name: getattr(row, name) for name in ("dense", "compressed", "change", "low", "high", "normalised", "n")}
     spread = f" {formats.plus_minus(values['low'], values['high'])}".rstrip()
-    relative = "" if pd.isna(values["normalised"]) else f", {values['normalised']:+.0f} % of dense"
+    relative = "" if pd.isna(values["normalised"]) else f" ({values['normalised']:+.0f} %)"
+    before = baseline_name(str(getattr(row, "baseline", DENSE)))
     return (
-        f"{formats.percent(values['dense'])} dense, {formats.percent(values['compressed'])} compressed"
+        f"{formats.percent(values['dense'])} {before}; {formats.percent(values['compressed'])} compressed"
         f"<br>{formats.points(values['change'])}{spread}{relative}"
         f"<br>sparsity {formats.sparsity(getattr(row, 'sparsity', float('nan')))}, "
         f"{formats.count(values['n'])} examples{', a small group' if getattr(row, 'small', False) else ''}"

@@ -8,6 +8,7 @@ import streamlit as st
 
 from engine.analysis.examples.subgroups import RATES, SMALL
 from pages.shared import formats
+from pages.shared.names import BASELINE_LABELS, baseline_name
 from pages.shared.pickers import ExampleSet, Populations, distinct
 
 MOST_COLUMNS = 3
@@ -71,13 +72,14 @@ def answer_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populat
     rate = RATES[asked.rate].lower()
     text = (
         f"At {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, {formats.seeds(len(networks.dense))}) "
-        f"the {rate} goes from {formats.percent(everybody['dense'])} to {formats.percent(everybody['compressed'])}"
+        f"the {rate} goes from {formats.percent(everybody['dense'])} ({networks.baseline}) to "
+        f"{formats.percent(everybody['compressed'])}"
     )
     groups = rows[(rows["grouping"] != "all") & ~rows["small"] & rows["against_rest"].notna()]
     if groups.empty:
         return f"{text}. No group is large enough to be told from the others."
     worst = groups.loc[groups["against_rest"].idxmax()]
-    relative = "" if pd.isna(worst["normalised"]) else f", {worst['normalised']:+.0f} % of dense"
+    relative = "" if pd.isna(worst["normalised"]) else f" ({worst['normalised']:+.0f} %)"
     text += (
         f"; for **{formats.plain(worst['group'])}** ({formats.count(worst['n'])} examples) it changes by "
         f"**{formats.points(worst['change'])}**{relative}, {formats.points(worst['against_rest'])} against all others. "
@@ -96,28 +98,37 @@ def shown_table(table: pd.DataFrame, asked: SubgroupQuery) -> pd.DataFrame:
             "group": rows["group"],
             "n": rows["n"],
             "": ["small" if small else "" for small in rows["small"]],
-            "dense": rows["dense"] * 100,
+            "before": rows["dense"] * 100,
             "compressed": rows["compressed"] * 100,
             "change": [
                 f"{formats.points(row.change)} {formats.plus_minus(row.low, row.high)}".strip()
                 for row in rows.itertuples()
             ],
-            "of dense": rows["normalised"],
+            "relative change": rows["normalised"],
             "against the others": [formats.points(value) for value in rows["against_rest"]],
             "p": [formats.number(p, 2) for p in rows["p_corrected"]],
         }
     )
 
 
-def table_columns() -> dict[str, Any]:
-    """How the columns of `shown_table` are shown."""
+def plain_table(table: pd.DataFrame) -> pd.DataFrame:
+    """The rates with the baseline's under a name that fits any baseline."""
+    return table.rename(columns={f"dense{end}": f"before{end}" for end in ("", "_low", "_high")})
+
+
+def table_columns(kind: str) -> dict[str, Any]:
+    """How the columns of `shown_table` are shown; `kind` is that of the baseline."""
     column = st.column_config
     return {
         "n": column.NumberColumn(format="localized", help="Examples that the rate is about."),
         "": column.TextColumn(width=60, help=f"Fewer than {SMALL} examples: the rate is shaky."),
-        "dense": column.NumberColumn(format="%.1f %%"),
+        "before": column.NumberColumn(BASELINE_LABELS[kind].lower(), format="%.1f %%"),
         "compressed": column.ProgressColumn(format="%.1f %%", min_value=0, max_value=100),
-        "change": column.TextColumn(help="With a 95 % interval over new seeds and new examples."),
-        "of dense": column.NumberColumn(format="%+.0f %%", help="(compressed − dense) / dense"),
+        "change": column.TextColumn(
+            help=f"Against {baseline_name(kind)}, with a 95 % interval over new seeds and new examples."
+        ),
+        "relative change": column.NumberColumn(
+            format="%+.0f %%", help=f"The change over the rate of {baseline_name(kind)}."
+        ),
         "p": column.TextColumn("p, corrected", help="That the group changes like all others; Holm over all groups."),
     }
