@@ -79,7 +79,7 @@ with right:
         "dense-compressed",
         f"The rate of each group, {networks.baseline} and compressed, the largest growth on top.",
         plain_table(table),
-        caption="Whiskers: 95 % for so many examples (Wilson).",
+        caption="Whiskers: 95 % interval for this many examples, or writers where examples name them.",
     )
 st.markdown("##### Group by group")
 st.dataframe(

@@ -1,7 +1,7 @@
 """How sure are the rates of groups where examples come in clusters: digits of one writer are no independent draws.
 
-Linearised means with CR1 and Student's t of G - 1 degrees of freedom (Cameron and Miller 2015, A practitioner's guide to
-cluster-robust inference); seeds, which share the examples, add their own variance.
+Linearised means with CR1 and Student's t of G - 1 degrees of freedom (Cameron and Miller 2015, A practitioner's guide
+to cluster-robust inference); seeds, which share the examples, add their own variance.
 """
 
 from dataclasses import dataclass
@@ -70,9 +70,9 @@ def cluster_codes(examples: pd.DataFrame) -> Ints | None:
         return None
     code, members = pd.factorize(examples[names[0]])
     alone = np.flatnonzero(code < 0)
-    code = code.astype(np.intp)
-    code[alone] = len(members) + np.arange(len(alone))
-    return code
+    codes: Ints = code.astype(np.intp)
+    codes[alone] = len(members) + np.arange(len(alone))
+    return codes
 
 
 def clustered_rates(values: NDArray[np.generic], code: Ints, cluster: Ints | None, n_groups: int) -> Estimates:
@@ -110,7 +110,7 @@ def clustered_contrasts(values: NDArray[np.generic], code: Ints, cluster: Ints |
     here = cells.sums - other[group] * cells.n
     clusters = np.bincount(group, minlength=n_groups).astype(float)
     inside = np.bincount(group, cells.n == cells.cluster_n, minlength=n_groups)
-    clusters_rest = len(cells.totals[0]) - inside
+    clusters_rest = (len(cells.totals[0]) - inside).astype(float)
     own = np.bincount(group, own_part**2, minlength=n_groups) / n**2
     sums, sizes = cells.totals
     all_clusters = sums @ sums - 2 * other * (sums @ sizes) + other**2 * (sizes @ sizes)
@@ -136,6 +136,30 @@ def clustered_shares(rates: Estimates, n: Floats, confidence: float = 0.95) -> t
     return score_interval(share, np.minimum(np.maximum(size, 1e-12), n), critical)
 
 
+def clustered_portions(
+    chosen: NDArray[np.bool_], code: Ints, cluster: Ints, n_groups: int, fixed_sizes: bool
+) -> Estimates:
+    """Each group's share of the chosen examples that have a group, with the variance that clusters give it.
+
+    With `fixed_sizes` the groups are as large as they are and only the rate at which each is chosen varies, as where
+    the share among the chosen is compared with that among the same examples.
+    """
+    known = code >= 0
+    picked, code, cluster = chosen[known].astype(float), code[known], np.unique(cluster[known], return_inverse=True)[1]
+    n = np.bincount(code, minlength=n_groups)
+    n_chosen = np.bincount(code, picked, minlength=n_groups)
+    total = picked.sum() if picked.any() else np.nan
+    share = n_chosen / total
+    per_group = n_chosen / np.where(n > 0, n, np.nan) if fixed_sizes else np.zeros(n_groups)
+    n_clusters = int(cluster.max(initial=-1)) + 1
+    off = picked - per_group[code]
+    own = np.bincount(cluster * n_groups + code, off, minlength=n_clusters * n_groups)
+    every = np.bincount(cluster, off, minlength=n_clusters)
+    pull = (own.reshape(n_clusters, n_groups) - share * every[:, None]) / total
+    clusters = np.full(n_groups, float(n_clusters if fixed_sizes else len(np.unique(cluster[picked > 0]))))
+    return Estimates(share, _cr1(clusters) ** 2 * (pull**2).sum(axis=0), clusters - 1, clusters)
+
+
 def _by_seed(values: NDArray[np.generic], code: Ints, n_groups: int) -> tuple[Floats, Floats]:
     """Mean of each seed and group, and the size of each group, NaN for 0."""
     known = code >= 0
@@ -148,13 +172,13 @@ def _by_seed(values: NDArray[np.generic], code: Ints, n_groups: int) -> tuple[Fl
 def _cells(values: NDArray[np.generic], code: Ints, cluster: Ints | None, n_groups: int) -> _Cells:
     mean = np.asarray(values, float).mean(axis=0)
     number = np.arange(len(code)) if cluster is None else np.unique(cluster, return_inverse=True)[1]
-    sums, sizes = np.bincount(number, mean), np.bincount(number).astype(float)
+    sums, sizes = np.bincount(number, mean).astype(float), np.bincount(number).astype(float)
     known = np.flatnonzero(code >= 0)
     cell, place = np.unique(number[known] * n_groups + code[known], return_inverse=True)
     of_cluster = cell // n_groups
     return _Cells(
         group=cell % n_groups,
-        sums=np.bincount(place, mean[known], minlength=len(cell)),
+        sums=np.bincount(place, mean[known], minlength=len(cell)).astype(float),
         n=np.bincount(place, minlength=len(cell)).astype(float),
         cluster_sums=sums[of_cluster],
         cluster_n=sizes[of_cluster],

@@ -21,8 +21,8 @@ def confidence_of_each(n: ArrayLike, confidence: float = 0.95) -> Floats:
 def max_t_interval(changes: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Low and high ends, for every column at once, of the mean over rows: `changes` are (n_seeds, n_classes), paired.
 
-    The critical value is that of the largest of so many Student's t, exact where the columns are independent and normal.
-    A column with a NaN or with fewer than two seeds has NaN and does not count among the many.
+    The critical value is that of the largest of so many Student's t, exact where columns are independent and normal. A
+    column with a NaN or with fewer than two seeds has NaN and does not count among the many.
     """
     changes = np.asarray(changes, float)
     usable = ~np.isnan(changes).any(axis=0)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from engine.analysis.clusters import Ints, cluster_codes, clustered_portions, clustered_shares
 from engine.analysis.intervals import wilson_interval
 
 COLUMNS = ("grouping", "group", "n", "n_chosen", "share_chosen", "share", "reference", "ratio", "low", "high", "small")
@@ -28,11 +29,13 @@ def representation(
 
     `share` is the group's share of the training examples where `training` counts them (grouping -> group -> n), else of
     the test examples; `reference` says which. `ratio` = share among the chosen / share: above 1 is over-represented.
-    The 95 % interval is Wilson's for the share among the chosen, over the share, which is taken as known. An example
-    without a group counts in none of that grouping. Attributes are cut at the quartiles of the test examples.
+    The 95 % interval is Wilson's for the share among the chosen, over the share, which is taken as known; with
+    members (writers) among the examples, for as many independent ones as vary like new members. An example without a
+    group counts in none of that grouping. Attributes are cut at the quartiles of the test examples.
     """
+    cluster = cluster_codes(examples)
     named = {name: examples[name] for name in groupings} | {name: attribute_bins(examples[name]) for name in attributes}
-    parts = [_shares(name, values, chosen, (training or {}).get(name)) for name, values in named.items()]
+    parts = [_shares(name, values, chosen, (training or {}).get(name), cluster) for name, values in named.items()]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(COLUMNS))
 
 
@@ -50,7 +53,11 @@ def attribute_bins(values: pd.Series, n_bins: int = N_BINS) -> pd.Series:
 
 
 def _shares(
-    grouping: str, values: pd.Series, chosen: NDArray[np.bool_], training: Mapping[str, int] | None
+    grouping: str,
+    values: pd.Series,
+    chosen: NDArray[np.bool_],
+    training: Mapping[str, int] | None,
+    cluster: Ints | None,
 ) -> pd.DataFrame:
     if isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered:
         code, names = values.cat.codes.to_numpy(), values.cat.categories.to_numpy()
@@ -65,7 +72,12 @@ def _shares(
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(counts > 0, counts / total, np.nan)
         share_chosen = n_chosen / (n_chosen.sum() if n_chosen.sum() else np.nan)
-    low, high = wilson_interval(n_chosen, np.full(len(text), n_chosen.sum()))
+    all_chosen = np.full(len(text), float(n_chosen.sum()))
+    if cluster is None:
+        low, high = wilson_interval(n_chosen, all_chosen)
+    else:
+        portions = clustered_portions(chosen, code, cluster, len(text), fixed_sizes=not training)
+        low, high = clustered_shares(portions, all_chosen if training else np.full(len(text), np.inf))
     table = {
         "grouping": grouping,
         "group": text,

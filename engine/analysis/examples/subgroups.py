@@ -1,6 +1,7 @@
 """Whose errors grow: error, false-positive and false-negative rates of groups and intersections, before and after.
 
-Hooker et al. 2020, Tables 3 to 5. Intervals and tests cover new seeds and new examples at once.
+Hooker et al. 2020, Tables 3 to 5. Intervals and tests cover new seeds and new examples at once, or new members, as
+writers are, where the examples name them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +11,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtrit
 
+from engine.analysis.clusters import cluster_codes, clustered_contrasts, clustered_rates, clustered_shares
 from engine.analysis.intervals import wilson_interval
 
 Floats = NDArray[np.float64]
@@ -26,8 +28,10 @@ ALL = "all"
 COLUMNS = (
     *("grouping", "group", "rate", "n", "small", "dense", "dense_low", "dense_high"),
     *("compressed", "compressed_low", "compressed_high", "change", "low", "high", "normalised"),
-    *("against_rest", "p", "p_corrected", "n_models"),
+    *("against_rest", "p", "p_corrected", "test", "reach", "can_reject", "n_models", "n_clusters"),
 )
+ALPHA = 0.05
+"""Level of the tests, all those of a rate together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,23 +51,28 @@ def subgroup_table(
     Without `positive` the only rate is the error over all classes. With it, that class stands against the rest, and
     error, false-positive rate (among the others) and false-negative rate (among the class) are those of this decision.
     `dense` and `compressed` are (n_models, n_examples), network by network from the same seed; rates are means over
-    networks, with Wilson's 95 % interval for the n examples that the rate is about. `change` = compressed - dense;
-    `normalised` = change / dense in percent, NaN where dense is 0. `against_rest` is the group's change less that of
-    everybody else, `p` the test that this is 0, `p_corrected` the same by Holm over all groups of the rate.
+    networks, with Wilson's 95 % interval for the n examples that the rate is about, or for as many independent ones as
+    vary like the members that they come from. `change` = compressed - dense; `normalised` = change / dense in percent,
+    NaN where dense is 0. `against_rest` is the group's change less that of everybody else, `p` the test that this is 0,
+    `p_corrected` the same by Holm over all tests of the rate. Groups that part the examples alike, as two complements
+    do, are one `test` and bear its number. `reach` is the least difference that the test tells from chance at 5 % over
+    all tests; `can_reject` is False where that is more than rates between 0 and 1 allow, or unknown.
 
-    Both use the crossed variance: that of the seeds' means plus that of the examples' means, a little too wide rather
-    than too narrow (Owen 2007, The pigeonhole bootstrap), with Satterthwaite's degrees of freedom. With one network
-    they speak of these two networks only. NaN where a side has fewer than two examples, or no spread at all.
+    Both use `clustered_rates` and `clustered_contrasts` with the `n_clusters` members (else examples) of a group. With
+    one network they speak of these two networks only. NaN where a side has fewer than two, or no spread at all.
     """
     cases = rate_cases(examples["label"].to_numpy(), dense, compressed, positive)
-    parts = [_rows(case, *group_codes(examples, names)) for names in groupings(columns) for case in cases.values()]
+    cluster = cluster_codes(examples)
+    parts = [
+        _rows(case, *group_codes(examples, names), cluster) for names in groupings(columns) for case in cases.values()
+    ]
     keys = [(JOIN.join(names) or ALL, rate) for names in groupings(columns) for rate in cases]
     table = pd.concat(
         [part.assign(grouping=name, rate=rate) for part, (name, rate) in zip(parts, keys, strict=True)],
         ignore_index=True,
     )
-    corrected = table.groupby("rate", sort=False)["p"].transform(lambda p: holm(p.to_numpy()))
-    return table.assign(p_corrected=corrected, n_models=len(dense))[list(COLUMNS)]
+    table = pd.concat([_corrected(rows) for _, rows in table.groupby("rate", sort=False)]).sort_index()
+    return table.assign(n_models=len(np.atleast_2d(dense)))[list(COLUMNS)]
 
 
 def groupings(columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -111,74 +120,48 @@ def holm(p: Floats) -> Floats:
     return corrected
 
 
-def _rows(case: Case, code: Ints, names: list[str]) -> pd.DataFrame:
-    counted = np.flatnonzero(case.counted & (code >= 0))
+def _rows(case: Case, code: Ints, names: list[str], cluster: Ints | None) -> pd.DataFrame:
+    # Everybody of the rate: those without a group are among the rest.
+    counted = np.flatnonzero(case.counted)
     code, n_groups = code[counted], len(names)
-    n = np.bincount(code, minlength=n_groups).astype(float)
+    cluster = None if cluster is None else cluster[counted]
+    n = np.bincount(code[code >= 0], minlength=n_groups).astype(float)
     table = pd.DataFrame({"group": names, "n": n.astype(int), "small": n < SMALL})
-    known = np.where(n > 0, n, np.nan)
     for name, wrong in case.wrong.items():
-        mistakes = np.bincount(code, wrong[:, counted].mean(axis=0), minlength=n_groups)
-        table[name] = mistakes / known
-        table[f"{name}_low"], table[f"{name}_high"] = wilson_interval(mistakes, n)
-    table["change"] = table["compressed"] - table["dense"]
-    table["normalised"] = 100 * table["change"] / table["dense"].where(table["dense"] > 0)
-    # Everybody else of the rate, whether they have a group or not.
-    others = np.flatnonzero(case.counted)
-    change = case.wrong["compressed"].astype(np.int8) - case.wrong["dense"].astype(np.int8)
-    own = _moments(change[:, counted], code, n_groups)
-    rest = _moments(change[:, others], np.zeros(len(others), np.intp), 1).minus(own)
-    variance, freedom = _crossed(own.by_seed, [own])
-    half = stdtrit(freedom, 0.975) * np.sqrt(variance)
-    table["low"], table["high"] = table["change"] - half, table["change"] + half
-    difference = own.by_seed - rest.by_seed
-    variance, freedom = _crossed(difference, [own, rest])
-    table["against_rest"] = difference.mean(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        t = np.abs(table["against_rest"]) / np.sqrt(np.where(variance > 0, variance, np.nan))
-    return table.assign(p=2 * stdtr(freedom, -t))
+        rates = clustered_rates(wrong[:, counted], code, cluster, n_groups)
+        ends = wilson_interval(rates.value * n, n) if cluster is None else clustered_shares(rates, n)
+        table[name], table[f"{name}_low"], table[f"{name}_high"] = rates.value, *ends
+    table["normalised"] = 100 * (table["compressed"] - table["dense"]) / table["dense"].where(table["dense"] > 0)
+    change = (case.wrong["compressed"].astype(np.int8) - case.wrong["dense"].astype(np.int8))[:, counted]
+    own = clustered_rates(change, code, cluster, n_groups)
+    against = clustered_contrasts(change, code, cluster, n_groups)
+    low, high = own.interval()
+    return table.assign(
+        change=table["compressed"] - table["dense"],
+        low=low,
+        high=high,
+        against_rest=against.value,
+        p=against.p,
+        error=np.sqrt(against.variance),
+        freedom=against.freedom,
+        test=[_parting(code == number) for number in range(n_groups)],
+        n_clusters=own.n_clusters.astype(int),
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class _Moments:
-    """Sums over the examples of each group: how many, and by seed the sum of changes, and of squared seed means."""
-
-    n: Floats
-    sums: Floats
-    squares: Floats
-
-    @property
-    def by_seed(self) -> Floats:
-        """Mean change of each group and seed: (n_models, n_groups)."""
-        return self.sums / np.where(self.n > 0, self.n, np.nan)
-
-    @property
-    def of_mean(self) -> Floats:
-        """Variance of each group's mean change that comes from which examples it has; NaN below two."""
-        n = np.where(self.n > 1, self.n, np.nan)
-        mean = self.sums.mean(axis=0)
-        variance: Floats = np.maximum(self.squares - mean**2 / n, 0) / (n - 1) / n
-        return variance
-
-    def minus(self, other: "_Moments") -> "_Moments":
-        """Those of this one's examples that are not the other's."""
-        return _Moments(self.n - other.n, self.sums - other.sums, self.squares - other.squares)
+def _parting(inside: NDArray[np.bool_]) -> bytes:
+    """How a group parts the examples in two, the same for a group and its complement."""
+    return np.packbits(inside ^ inside[:1]).tobytes()
 
 
-def _moments(change: NDArray[np.int8], code: Ints, n_groups: int) -> _Moments:
-    n = np.bincount(code, minlength=n_groups).astype(float)
-    sums = np.array([np.bincount(code, row, minlength=n_groups) for row in change], float)
-    squares = np.bincount(code, change.mean(axis=0) ** 2, minlength=n_groups).astype(float)
-    return _Moments(n, sums, squares)
-
-
-def _crossed(by_seed: Floats, sides: Sequence[_Moments]) -> tuple[Floats, Floats]:
-    """Variance of the mean over seeds and examples, and its degrees of freedom."""
-    n_seeds = len(by_seed)
-    parts = [(side.of_mean, side.n - 1) for side in sides]
-    if n_seeds > 1:
-        parts.append((by_seed.var(axis=0, ddof=1) / n_seeds, np.full(by_seed.shape[1], n_seeds - 1.0)))
-    variance = np.sum([part for part, _ in parts], axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        freedom = variance**2 / np.sum([part**2 / of for part, of in parts], axis=0)
-    return variance, np.where(variance > 0, freedom, np.nan)
+def _corrected(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one rate with `p_corrected`, the number of each one's `test`, `reach` and `can_reject`."""
+    test = pd.factorize(rows["test"])[0]
+    first = np.unique(test, return_index=True)[1]
+    p = rows["p"].to_numpy()[first]
+    each = ALPHA / max(int((~np.isnan(p)).sum()), 1)
+    reach = stdtrit(rows["freedom"], 1 - each / 2) * rows["error"]
+    # The group's rate may end anywhere between 0 and 1 while the others change as they do.
+    unmoved = rows["dense"] + rows["change"] - rows["against_rest"]
+    most = np.maximum(1 - unmoved, unmoved)
+    return rows.assign(p_corrected=holm(p)[test], test=test, reach=reach, can_reject=reach <= most)

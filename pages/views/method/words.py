@@ -52,7 +52,10 @@ INTERVALS = (
     "**A mean over seeds**: Student's 95 % interval, n − 1 degrees of freedom. One seed has none. It covers what other "
     "seeds would give, not what other test examples would.",
     "**The rate of a group or writer**: Wilson's 95 % interval for its number of examples, however many seeds there "
-    "are, since all of them see the same examples.",
+    "are, since all of them see the same examples. Where a group has writers, its interval is for new writers and new "
+    "seeds (errors by cluster, CR1).",
+    "**The worst of many**: Student's 95 % interval made to hold for all classes, or all groups, of a network at once, "
+    "so that the worst may be picked after looking.",
     "**A line through writers**: least squares with a 95 % band. Whether its slope changes is tested on each writer's "
     "own change, with errors that allow for unequal spread (HC3). It covers which writers were drawn, not which seeds. "
     "Where writers come in several series, the sentence is about the slope within series, each with a level of its "

@@ -45,7 +45,7 @@ def curve_chart(table: pd.DataFrame, rate: str, value: str, scale: str, dark: bo
 
 
 def change_chart(table: pd.DataFrame, rate: str, dark: bool) -> go.Figure:
-    """The baseline's and the compressed rate of each group with Wilson's intervals, the largest growth on top."""
+    """The baseline's and the compressed rate of each group with 95 % intervals, the largest growth on top."""
     rows = table[(table["rate"] == rate) & table["change"].notna()].sort_values("change")
     names = ["everybody" if row.grouping == "all" else formats.chart_text(row.group) for row in rows.itertuples()]
     text = [f"<b>{name}</b><br>{hover(row)}" for name, row in zip(names, rows.itertuples(), strict=True)]

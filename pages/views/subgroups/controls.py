@@ -84,9 +84,26 @@ def answer_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populat
         f"; for **{formats.plain(worst['group'])}** ({formats.count(worst['n'])} examples) it changes by "
         f"**{formats.points(worst['change'])}**{relative}, {formats.points(worst['against_rest'])} against all others. "
     )
-    n_differing = int((groups["p_corrected"] < ALPHA).sum())
-    change = f"{n_differing} of {len(groups)} groups change" if n_differing else f"None of {len(groups)} groups changes"
-    return f"{text}{change} differently from the others beyond chance (5 %, corrected)."
+    return f"{text}{_chance(groups, worst, len(networks.dense))}"
+
+
+def _chance(groups: pd.DataFrame, worst: pd.Series, n_seeds: int) -> str:
+    """Whether the groups' changes differ by more than chance explains; two complements are one test."""
+    tests = groups.drop_duplicates("test")
+    n_differing = int((tests["p_corrected"] < ALPHA).sum())
+    if n_differing and len(tests) == 1:
+        return f"The difference is larger than chance explains (p {_p(worst['p_corrected'])})."
+    if n_differing:
+        return f"{n_differing} of {len(tests)} comparisons differ by more than chance explains (5 %, corrected)."
+    if not worst["can_reject"]:
+        return f"With {formats.seeds(n_seeds)} this cannot be told from chance, whatever the difference."
+    least = formats.points_in_words(worst["reach"])
+    return f"With {formats.seeds(n_seeds)} this cannot be told from chance: a difference below {least} could not be."
+
+
+def _p(value: float) -> str:
+    shown = formats.p_value(value)
+    return shown if shown.startswith("<") else f"= {shown}"
 
 
 def shown_table(table: pd.DataFrame, asked: SubgroupQuery) -> pd.DataFrame:
@@ -125,10 +142,10 @@ def table_columns(kind: str) -> dict[str, Any]:
         "before": column.NumberColumn(BASELINE_LABELS[kind].lower(), format="%.1f %%"),
         "compressed": column.ProgressColumn(format="%.1f %%", min_value=0, max_value=100),
         "change": column.TextColumn(
-            help=f"Against {baseline_name(kind)}, with a 95 % interval over new seeds and new examples."
+            help=f"Against {baseline_name(kind)}, with a 95 % interval over new seeds and new examples, or writers."
         ),
         "relative change": column.NumberColumn(
             format="%+.0f %%", help=f"The change over the rate of {baseline_name(kind)}."
         ),
-        "p": column.TextColumn("p, corrected", help="That the group changes like all others; Holm over all groups."),
+        "p": column.TextColumn("p, corrected", help="That the group changes like all others; Holm over all tests."),
     }

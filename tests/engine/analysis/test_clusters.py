@@ -6,7 +6,13 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from engine.analysis.clusters import cluster_codes, clustered_contrasts, clustered_rates, clustered_shares
+from engine.analysis.clusters import (
+    cluster_codes,
+    clustered_contrasts,
+    clustered_portions,
+    clustered_rates,
+    clustered_shares,
+)
 from engine.analysis.intervals import wilson_interval
 
 N_DRAWS = 1000
@@ -141,3 +147,30 @@ def test_tests_reject_as_often_as_they_say() -> None:
         naive.append(clustered_contrasts(values, group, None, 2).p[1] < 0.05)
     assert 0.03 <= np.mean(rejected) <= 0.07
     assert np.mean(naive) > np.mean(rejected)
+
+
+def test_portions_of_a_known_whole_equal_statsmodels() -> None:
+    values, cluster, group = outcomes()
+    chosen = values > 0
+    portions = clustered_portions(chosen, group, cluster, 3, fixed_sizes=False)
+    for number in range(3):
+        fit = fitted((group[chosen] == number).astype(float), np.ones(chosen.sum()), cluster[chosen])
+        assert portions.value[number] == pytest.approx(fit.params[0], abs=1e-10)
+        assert np.sqrt(portions.variance[number]) == pytest.approx(fit.bse[0], abs=1e-10)
+
+
+def test_portions_of_groups_as_large_as_they_are_cover_the_truth() -> None:
+    """Group 1 is chosen twice as often as group 0 and has a third of the examples: half of the chosen are its own."""
+    random, covered, naive = np.random.default_rng(2), [], []
+    for _ in range(N_DRAWS):
+        writer = np.repeat(np.arange(90), 20)
+        group = (writer < 30).astype(int)
+        chance = 0.1 * (1 + group) * random.uniform(0, 2, 90)[writer]
+        chosen = random.random(1800) < chance
+        portions = clustered_portions(chosen, group, writer, 2, fixed_sizes=True)
+        low, high = clustered_shares(portions, np.full(2, np.inf))
+        covered.append((low[1] <= 0.5) & (high[1] >= 0.5))
+        low, high = wilson_interval(chosen[group == 1].sum(), chosen.sum())
+        naive.append((low <= 0.5) & (high >= 0.5))
+    assert 0.93 <= np.mean(covered) <= 0.97
+    assert np.mean(naive) < np.mean(covered)

@@ -265,6 +265,20 @@ def test_representation_against_training_counts() -> None:
     assert np.isnan(row.loc["c", "ratio"]), "a group that training never saw has no ratio"
 
 
+def test_representation_knows_the_writers() -> None:
+    examples, chosen = grouped_examples()
+    writer = np.repeat(np.arange(90), 10)
+    lost = np.random.default_rng(1).random(90) < 0.1
+    named, chosen = examples.assign(writer=writer), lost[writer] | (np.arange(900) == 5)
+    for training in (None, {"series": {"a": 100, "b": 100, "c": 100}}):
+        plain, clustered = (representation(t, chosen, ["series"], ["tilt"], training) for t in (examples, named))
+        assert clustered["ratio"].equals(plain["ratio"])
+    by_tenth = [t.assign(series=np.array(list("abcdefghi"))[writer // 10]) for t in (examples, named)]
+    plain, clustered = (representation(t, chosen, ["series"]).query("n_chosen > 0") for t in by_tenth)
+    width, wide = (t["high"] - t["low"] for t in (plain, clustered))
+    assert (wide > 1.5 * width).all(), "digits of a writer are lost together"
+
+
 def test_no_chosen_example_has_no_shares() -> None:
     examples, chosen = grouped_examples()
     table = representation(examples, chosen & False, ["series"])

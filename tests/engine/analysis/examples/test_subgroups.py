@@ -165,3 +165,52 @@ def test_holm_equals_statsmodels(p: np.ndarray) -> None:
     assert np.isnan(corrected[~known]).all()
     if known.any():
         np.testing.assert_allclose(corrected[known], multipletests(p[known], method="holm")[1])
+
+
+def with_writers(n_models: int = 4, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Two series of forty writers each, who lose much or little, whatever their series."""
+    random = np.random.default_rng(seed)
+    writer = np.repeat(np.arange(80), 20)
+    examples = pd.DataFrame({"label": 0, "writer": writer, "series": np.where(writer < 40, "a", "b")})
+    worse = random.uniform(0, 0.4, 80)[writer]
+    dense, compressed = ((random.random((n_models, len(writer))) < share).astype(int) for share in (0.05, worse))
+    return examples, dense, compressed
+
+
+def test_writers_are_clusters() -> None:
+    examples, dense, compressed = with_writers()
+    table = subgroup_table(examples, dense, compressed, ["series"]).set_index("group")
+    alone = subgroup_table(examples.drop(columns="writer"), dense, compressed, ["series"]).set_index("group")
+    same = ["dense", "compressed", "change", "against_rest"]
+    pd.testing.assert_frame_equal(table[same], alone[same])
+    assert table["n_clusters"].to_dict() == {"all": 80, "a": 40, "b": 40} and alone.loc["a", "n_clusters"] == 800
+    assert table.loc["a", "p"] > alone.loc["a", "p"]
+    for ends in (("low", "high"), ("compressed_low", "compressed_high")):
+        wide, narrow = ((rows[ends[1]] - rows[ends[0]])["a"] for rows in (table, alone))
+        assert wide > 1.2 * narrow, ends
+
+
+def test_complements_are_one_test() -> None:
+    examples, dense, compressed = study()
+    table = subgroup_table(examples, dense, compressed, ["age"]).set_index("group")
+    assert table.loc["old", "test"] == table.loc["young", "test"] != table.loc["all", "test"]
+    assert table.loc["old", "p_corrected"] == pytest.approx(table.loc["old", "p"]), "one test needs no correction"
+    several = subgroup_table(examples, dense, compressed, ["age", "series"])
+    tests = several[several["p"].notna()].drop_duplicates("test")
+    assert len(tests) == 1 + 3 + 6
+    np.testing.assert_allclose(tests["p_corrected"], multipletests(tests["p"], method="holm")[1])
+    examples["age"] = examples["age"].mask(examples.index == 0)
+    table = subgroup_table(examples, dense, compressed, ["age"]).set_index("group")
+    assert table.loc["old", "test"] != table.loc["young", "test"], "who has no age is among the others of both"
+
+
+def test_what_a_test_can_tell() -> None:
+    examples, dense, compressed = study()
+    table = subgroup_table(examples, dense, compressed, ["age", "series"])
+    groups = table[table["grouping"] != "all"]
+    assert groups["can_reject"].all() and not table.loc[table["grouping"] == "all", "can_reject"].any()
+    told = groups["p"] < 0.05 / 10
+    assert (told == (groups["against_rest"].abs() > groups["reach"])).all()
+    old = (examples["age"] == "old").to_numpy().astype(int)
+    table = subgroup_table(examples.assign(label=0), np.zeros((2, 800), int), np.stack([old, 1 - old]), ["age"])
+    assert not table["can_reject"].any() and (table["reach"].dropna() > 1).all(), "two seeds that disagree"
