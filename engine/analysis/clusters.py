@@ -47,16 +47,25 @@ class Estimates:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
-    """Sums over the examples that a cluster has in a group, cell by cell, and over the whole cluster beside them."""
+class Layout:
+    """Which examples each group and each cluster has, and the cells where they meet; made once for many values."""
 
-    group: Ints
-    sums: Floats
+    code: Ints
     n: Floats
-    cluster_sums: Floats
-    cluster_n: Floats
-    totals: tuple[Floats, Floats]
-    """Sums and sizes of all clusters."""
+    """Size of each group, NaN for 0."""
+    cluster: Ints
+    sizes: Floats
+    """Size of each cluster."""
+    known: Ints
+    """The examples that have a group, `cell` the cell of each."""
+    cell: Ints
+    cell_group: Ints
+    cell_cluster: Ints
+    cell_n: Floats
+
+    def clusters(self) -> Floats:
+        """How many clusters each group has examples of."""
+        return np.bincount(self.cell_group, minlength=len(self.n)).astype(float)
 
 
 def cluster_codes(examples: pd.DataFrame) -> Ints | None:
@@ -75,48 +84,67 @@ def cluster_codes(examples: pd.DataFrame) -> Ints | None:
     return codes
 
 
-def clustered_rates(values: NDArray[np.generic], code: Ints, cluster: Ints | None, n_groups: int) -> Estimates:
-    """Mean of each group; `values` are (n_seeds, n_examples), `code` is each example's group, -1 for none.
+def layout(code: Ints, cluster: Ints | None, n_groups: int) -> Layout:
+    """Groups beside clusters: `code` is each example's group, -1 for none; without `cluster` every example is one."""
+    number = np.arange(len(code)) if cluster is None else np.unique(cluster, return_inverse=True)[1]
+    known = np.flatnonzero(code >= 0)
+    cells, cell = np.unique(number[known] * n_groups + code[known], return_inverse=True)
+    n = np.bincount(code[known], minlength=n_groups).astype(float)
+    return Layout(
+        code=code,
+        n=np.where(n > 0, n, np.nan),
+        cluster=number,
+        sizes=np.bincount(number).astype(float),
+        known=known,
+        cell=cell,
+        cell_group=cells % n_groups,
+        cell_cluster=cells // n_groups,
+        cell_n=np.bincount(cell, minlength=len(cells)).astype(float),
+    )
+
+
+def clustered_rates(values: NDArray[np.generic], where: Layout) -> Estimates:
+    """Mean of each group; `values` are (n_seeds, n_examples).
 
     Variance = G / (G - 1) x sum over clusters of (cluster's sum - mean x its n)^2 / n^2, as an OLS on a constant with
     errors by cluster has it, plus the variance of the seeds' means over their number: a little too wide rather than too
-    narrow (Owen 2007, The pigeonhole bootstrap). Satterthwaite's degrees of freedom. Without `cluster` every example is
-    one. With one seed it speaks of that seed only.
+    narrow (Owen 2007, The pigeonhole bootstrap). Satterthwaite's degrees of freedom. With one seed it speaks of that
+    seed only.
     """
-    by_seed, n = _by_seed(values, code, n_groups)
-    cells = _cells(values, code, cluster, n_groups)
-    rate = by_seed.mean(axis=0)
-    clusters = np.bincount(cells.group, minlength=n_groups).astype(float)
-    squares = np.bincount(cells.group, (cells.sums - rate[cells.group] * cells.n) ** 2, minlength=n_groups)
-    own = _cr1(clusters) ** 2 * squares / n**2
+    by_seed, clusters = _by_seed(values, where), where.clusters()
+    rate, group = by_seed.mean(axis=0), where.cell_group
+    sums = _cell_sums(_over_seeds(values), where)
+    squares = np.bincount(group, (sums - rate[group] * where.cell_n) ** 2, minlength=len(where.n))
+    own = _cr1(clusters) ** 2 * squares / where.n**2
     return _crossed(by_seed, own, [(own, clusters - 1)], clusters)
 
 
-def clustered_contrasts(values: NDArray[np.generic], code: Ints, cluster: Ints | None, n_groups: int) -> Estimates:
+def clustered_contrasts(values: NDArray[np.generic], where: Layout) -> Estimates:
     """Mean of each group less that of all other examples, those without a group among them.
 
     As `clustered_rates`, each side with the factor of its own clusters; a cluster on both sides counts with its
     covariance. Where every cluster is on both, the variance is that of an OLS on the group with errors by cluster, but
     for its factor (N - 1) / (N - 2).
     """
-    by_seed, n = _by_seed(values, code, n_groups)
-    whole = np.asarray(values, float).sum(axis=1, keepdims=True)
-    n_rest = np.where(len(code) > np.nan_to_num(n), len(code) - np.nan_to_num(n), np.nan)
-    rest = (whole - np.nan_to_num(by_seed * n)) / n_rest
-    cells = _cells(values, code, cluster, n_groups)
-    rate, other, group = by_seed.mean(axis=0), rest.mean(axis=0), cells.group
-    own_part = cells.sums - rate[group] * cells.n
-    cluster_part = cells.cluster_sums - other[group] * cells.cluster_n
-    here = cells.sums - other[group] * cells.n
-    clusters = np.bincount(group, minlength=n_groups).astype(float)
-    inside = np.bincount(group, cells.n == cells.cluster_n, minlength=n_groups)
-    clusters_rest = (len(cells.totals[0]) - inside).astype(float)
-    own = np.bincount(group, own_part**2, minlength=n_groups) / n**2
-    sums, sizes = cells.totals
-    all_clusters = sums @ sums - 2 * other * (sums @ sizes) + other**2 * (sizes @ sizes)
-    outside = all_clusters + np.bincount(group, here**2 - 2 * here * cluster_part, minlength=n_groups)
+    by_seed, n, group, n_groups = _by_seed(values, where), where.n, where.cell_group, len(where.n)
+    n_rest = len(where.code) - np.nan_to_num(n)
+    n_rest = np.where(n_rest > 0, n_rest, np.nan)
+    rest = (values.sum(axis=1, keepdims=True, dtype=float) - np.nan_to_num(by_seed * n)) / n_rest
+    mean, sizes = _over_seeds(values), where.sizes
+    cell_sums, sums = _cell_sums(mean, where), np.bincount(where.cluster, mean).astype(float)
+    rate, other = by_seed.mean(axis=0), rest.mean(axis=0)
+    # What each cluster adds to a side's sum beyond that side's mean, in the group and in all of the cluster.
+    inside = cell_sums - rate[group] * where.cell_n
+    here = cell_sums - other[group] * where.cell_n
+    whole = sums[where.cell_cluster] - other[group] * sizes[where.cell_cluster]
+    own = np.bincount(group, inside**2, minlength=n_groups) / n**2
+    everywhere = sums @ sums - 2 * other * (sums @ sizes) + other**2 * (sizes @ sizes)
+    outside = everywhere + np.bincount(group, here**2 - 2 * here * whole, minlength=n_groups)
     outside = np.maximum(outside, 0) / n_rest**2
-    both = np.bincount(group, own_part * (cluster_part - here), minlength=n_groups) / (n * n_rest)
+    both = np.bincount(group, inside * (whole - here), minlength=n_groups) / (n * n_rest)
+    clusters = where.clusters()
+    all_inside = np.bincount(group, where.cell_n == sizes[where.cell_cluster], minlength=n_groups)
+    clusters_rest = (len(sizes) - all_inside).astype(float)
     factor, factor_rest = _cr1(clusters), _cr1(clusters_rest)
     own, outside = factor**2 * own, factor_rest**2 * outside
     variance = np.maximum(own + outside - 2 * factor * factor_rest * both, 0)
@@ -160,30 +188,21 @@ def clustered_portions(
     return Estimates(share, _cr1(clusters) ** 2 * (pull**2).sum(axis=0), clusters - 1, clusters)
 
 
-def _by_seed(values: NDArray[np.generic], code: Ints, n_groups: int) -> tuple[Floats, Floats]:
-    """Mean of each seed and group, and the size of each group, NaN for 0."""
-    known = code >= 0
-    n = np.bincount(code[known], minlength=n_groups).astype(float)
-    n = np.where(n > 0, n, np.nan)
-    sums = [np.bincount(code[known], row[known].astype(float), minlength=n_groups) for row in np.atleast_2d(values)]
-    return np.array(sums, float).reshape(-1, n_groups) / n, n
+def _by_seed(values: NDArray[np.generic], where: Layout) -> Floats:
+    """Mean of each seed and group."""
+    code = where.code[where.known]
+    sums = [np.bincount(code, row[where.known], minlength=len(where.n)) for row in values]
+    by_seed: Floats = np.array(sums, float).reshape(-1, len(where.n)) / where.n
+    return by_seed
 
 
-def _cells(values: NDArray[np.generic], code: Ints, cluster: Ints | None, n_groups: int) -> _Cells:
-    mean = np.asarray(values, float).mean(axis=0)
-    number = np.arange(len(code)) if cluster is None else np.unique(cluster, return_inverse=True)[1]
-    sums, sizes = np.bincount(number, mean).astype(float), np.bincount(number).astype(float)
-    known = np.flatnonzero(code >= 0)
-    cell, place = np.unique(number[known] * n_groups + code[known], return_inverse=True)
-    of_cluster = cell // n_groups
-    return _Cells(
-        group=cell % n_groups,
-        sums=np.bincount(place, mean[known], minlength=len(cell)).astype(float),
-        n=np.bincount(place, minlength=len(cell)).astype(float),
-        cluster_sums=sums[of_cluster],
-        cluster_n=sizes[of_cluster],
-        totals=(sums, sizes),
-    )
+def _over_seeds(values: NDArray[np.generic]) -> Floats:
+    mean: Floats = values.mean(axis=0, dtype=float)
+    return mean
+
+
+def _cell_sums(mean: Floats, where: Layout) -> Floats:
+    return np.bincount(where.cell, mean[where.known], minlength=len(where.cell_n)).astype(float)
 
 
 def _cr1(clusters: Floats) -> Floats:

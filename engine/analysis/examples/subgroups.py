@@ -6,6 +6,7 @@ writers are, where the examples name them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import combinations
 
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from engine.analysis.clusters import cluster_codes, clustered_contrasts, clustered_rates, clustered_shares
+from engine.analysis.clusters import cluster_codes, clustered_contrasts, clustered_rates, clustered_shares, layout
 from engine.analysis.intervals import wilson_interval
 
 Floats = NDArray[np.float64]
@@ -126,15 +127,16 @@ def _rows(case: Case, code: Ints, names: list[str], cluster: Ints | None) -> pd.
     code, n_groups = code[counted], len(names)
     cluster = None if cluster is None else cluster[counted]
     n = np.bincount(code[code >= 0], minlength=n_groups).astype(float)
+    where = layout(code, cluster, n_groups)
     table = pd.DataFrame({"group": names, "n": n.astype(int), "small": n < SMALL})
     for name, wrong in case.wrong.items():
-        rates = clustered_rates(wrong[:, counted], code, cluster, n_groups)
+        rates = clustered_rates(wrong[:, counted], where)
         ends = wilson_interval(rates.value * n, n) if cluster is None else clustered_shares(rates, n)
         table[name], table[f"{name}_low"], table[f"{name}_high"] = rates.value, *ends
     table["normalised"] = 100 * (table["compressed"] - table["dense"]) / table["dense"].where(table["dense"] > 0)
     change = (case.wrong["compressed"].astype(np.int8) - case.wrong["dense"].astype(np.int8))[:, counted]
-    own = clustered_rates(change, code, cluster, n_groups)
-    against = clustered_contrasts(change, code, cluster, n_groups)
+    own = clustered_rates(change, where)
+    against = clustered_contrasts(change, where)
     low, high = own.interval()
     return table.assign(
         change=table["compressed"] - table["dense"],
@@ -149,9 +151,9 @@ def _rows(case: Case, code: Ints, names: list[str], cluster: Ints | None) -> pd.
     )
 
 
-def _parting(inside: NDArray[np.bool_]) -> bytes:
-    """How a group parts the examples in two, the same for a group and its complement."""
-    return np.packbits(inside ^ inside[:1]).tobytes()
+def _parting(inside: NDArray[np.bool_]) -> int:
+    """A number for how a group parts the examples in two, the same for a group and its complement."""
+    return int.from_bytes(blake2b(np.packbits(inside ^ inside[:1]).tobytes(), digest_size=7).digest())
 
 
 def _corrected(rows: pd.DataFrame) -> pd.DataFrame:

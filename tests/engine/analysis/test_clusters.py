@@ -12,6 +12,7 @@ from engine.analysis.clusters import (
     clustered_portions,
     clustered_rates,
     clustered_shares,
+    layout,
 )
 from engine.analysis.intervals import wilson_interval
 
@@ -33,7 +34,7 @@ def fitted(values: np.ndarray, design: np.ndarray, cluster: np.ndarray):
 
 def test_rates_equal_statsmodels() -> None:
     values, cluster, group = outcomes()
-    rates = clustered_rates(values[None], group, cluster, 3)
+    rates = clustered_rates(values[None], layout(group, cluster, 3))
     low, high = rates.interval()
     for number in range(3):
         mine = group == number
@@ -46,7 +47,7 @@ def test_rates_equal_statsmodels() -> None:
 def test_contrast_of_nested_clusters_is_the_sum_of_statsmodels_variances() -> None:
     values, cluster, _ = outcomes()
     group = (cluster < 7).astype(int)
-    contrasts = clustered_contrasts(values[None], group, cluster, 2)
+    contrasts = clustered_contrasts(values[None], layout(group, cluster, 2))
     sides = [fitted(values[group == k], np.ones((group == k).sum()), cluster[group == k]) for k in (0, 1)]
     assert contrasts.value[1] == pytest.approx(sides[1].params[0] - sides[0].params[0], abs=1e-10)
     variances = [side.bse[0] ** 2 for side in sides]
@@ -58,7 +59,7 @@ def test_contrast_of_nested_clusters_is_the_sum_of_statsmodels_variances() -> No
 
 def test_contrast_of_crossed_clusters_equals_statsmodels() -> None:
     values, cluster, group = outcomes()
-    contrasts = clustered_contrasts(values[None], group, cluster, 3)
+    contrasts = clustered_contrasts(values[None], layout(group, cluster, 3))
     for number in range(3):
         design = sm.add_constant((group == number).astype(float))
         fit = fitted(values, design, cluster)
@@ -69,7 +70,7 @@ def test_contrast_of_crossed_clusters_equals_statsmodels() -> None:
 
 def test_every_example_its_own_cluster_is_welch() -> None:
     values, _, group = outcomes()
-    contrasts = clustered_contrasts(values[None], group, None, 3)
+    contrasts = clustered_contrasts(values[None], layout(group, None, 3))
     for number in range(3):
         test = stats.ttest_ind(values[group == number], values[group != number], equal_var=False)
         assert contrasts.p[number] == pytest.approx(test.pvalue, abs=1e-10)
@@ -81,8 +82,8 @@ def test_seeds_add_their_variance() -> None:
     random = np.random.default_rng(1)
     several = np.where(random.random((4, len(values))) < 0.1, 1 - values, values)
     rates, alone = (
-        clustered_rates(several, group, cluster, 3),
-        clustered_rates(several.mean(0)[None], group, cluster, 3),
+        clustered_rates(several, layout(group, cluster, 3)),
+        clustered_rates(several.mean(0)[None], layout(group, cluster, 3)),
     )
     by_seed = np.array([[row[group == k].mean() for k in range(3)] for row in several])
     assert rates.variance == pytest.approx(alone.variance + by_seed.var(axis=0, ddof=1) / 4)
@@ -90,12 +91,12 @@ def test_seeds_add_their_variance() -> None:
 
 def test_what_cannot_be_estimated_is_nan() -> None:
     values = np.array([[0.0, 1, 1, 0, 1]])
-    rates = clustered_rates(values, np.array([0, 0, 1, 1, -1]), np.array([0, 0, 1, 2, 3]), 3)
+    rates = clustered_rates(values, layout(np.array([0, 0, 1, 1, -1]), np.array([0, 0, 1, 2, 3]), 3))
     assert np.isnan(rates.variance[0]), "one cluster"
     assert np.isfinite(rates.variance[1]) and np.isnan(rates.value[2])
     low, high = clustered_shares(rates, np.array([2.0, 2, 0]))
     assert np.isnan([low[0], high[0], low[2]]).all() and 0 <= low[1] < high[1] <= 1
-    same = clustered_rates(np.ones((1, 6)), np.zeros(6, int), np.repeat([0, 1, 2], 2), 1)
+    same = clustered_rates(np.ones((1, 6)), layout(np.zeros(6, int), np.repeat([0, 1, 2], 2), 1))
     low, high = clustered_shares(same, np.array([6.0]))
     assert high[0] == 1 and low[0] < wilson_interval(6, 6)[0], "three clusters agree, not six examples"
 
@@ -126,7 +127,7 @@ def test_intervals_of_group_changes_cover_the_truth() -> None:
     random, covered, naive, rates = np.random.default_rng(0), [], [], []
     for _ in range(N_DRAWS):
         values, group, writer = simulated(random, 0.05)
-        estimates = clustered_rates(values, group, writer, 2)
+        estimates = clustered_rates(values, layout(group, writer, 2))
         low, high = estimates.interval()
         covered.append((low[1] <= 0.25) & (high[1] >= 0.25))
         low, high = clustered_shares(estimates, np.array([1000.0, 500.0]))
@@ -143,8 +144,8 @@ def test_tests_reject_as_often_as_they_say() -> None:
     random, rejected, naive = np.random.default_rng(1), [], []
     for _ in range(N_DRAWS):
         values, group, writer = simulated(random, 0.0)
-        rejected.append(clustered_contrasts(values, group, writer, 2).p[1] < 0.05)
-        naive.append(clustered_contrasts(values, group, None, 2).p[1] < 0.05)
+        rejected.append(clustered_contrasts(values, layout(group, writer, 2)).p[1] < 0.05)
+        naive.append(clustered_contrasts(values, layout(group, None, 2)).p[1] < 0.05)
     assert 0.03 <= np.mean(rejected) <= 0.07
     assert np.mean(naive) > np.mean(rejected)
 
