@@ -15,7 +15,7 @@ sys.path.insert(0, str(TOP))
 from docs.made.control import control_table  # noqa: E402
 from docs.made.findings import findings  # noqa: E402
 from docs.made.good import distortion_table, shorter_words  # noqa: E402
-from docs.made.hooker import exemplars_table, sizes_table  # noqa: E402
+from docs.made.hooker import exemplars_table, nothing_table, sizes_table  # noqa: E402
 from docs.made.paganini import accuracy_table, slopes_table, split_words  # noqa: E402
 from docs.made.study import Demo, markdown, open_demo  # noqa: E402
 from docs.made.tran import mitigation_table, violation_table  # noqa: E402
@@ -91,6 +91,7 @@ MADE: dict[str, Callable[[Demo], str]] = {
     "shorter": shorter_words,
     "control": control_table,
     "exemplars": exemplars_table,
+    "nothing": nothing_table,
     "sizes": sizes_table,
     "mitigation": mitigation_table,
     "violation": violation_table,

@@ -1,5 +1,7 @@
 """Which examples does compression change?"""
 
+from zlib import crc32
+
 import streamlit as st
 
 from engine.analysis.example_columns import attribute_columns
@@ -16,16 +18,14 @@ from pages.shared.cache import predictions
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart
 from pages.shared.pickers import choose_axis, choose_populations, load_examples
-from pages.views.harmed import charts
+from pages.views.harmed import charts, words
 from pages.views.harmed.gallery import (
     Exemplars,
-    answer_sentence,
     choose_examples,
     current_marks,
     gallery_table,
     show_gallery,
     show_marks,
-    ties_sentence,
 )
 
 frame = open_page("pages/harmed.py")
@@ -41,8 +41,16 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 exemplars = Exemplars(example_set, networks, divergence(networks.dense, networks.compressed, n_classes))
 accuracy = exemplar_accuracy(labels, networks.dense, networks.compressed, exemplars.divergence)
 cuts = {at: percentile_cut(exemplars.divergence.taxicab, at) for at in PERCENTILES}
+beside = predictions.changes_beside_nothing(
+    (frame.source, networks.runs, networks.level, crc32(networks.dense.tobytes())),
+    networks.dense,
+    networks.compressed,
+    predictions.control_population(frame.source, frame.experiment, networks.runs, networks.level),
+    n_classes,
+)
 with above:
-    answer(answer_sentence(accuracy, exemplars))
+    answer(words.answer_sentence(accuracy, exemplars, beside))
+    st.caption(words.beside_caption(beside), help=words.NOTHING_HELP)
 if networks.training:
     above.caption(networks.training)
 if networks.n_missing:
@@ -51,7 +59,7 @@ if networks.n_missing:
 # -- how much harder they are -----------------------------------------------------------------------------------------
 left, right = st.container(key="beside-accuracy").columns(2, gap="large")
 with left:
-    st.markdown("##### Accuracy where they change most")
+    st.markdown("##### Accuracy where they change most", help=words.ties_help(exemplars, cuts[99.0]))
     apart = held_out_accuracy(labels, networks.dense, networks.compressed, n_classes)
     caption = "Whiskers: 95 % over seeds. "
     caption += (
@@ -77,7 +85,8 @@ with right:
         curves,
         caption="Exemplars are found anew at each sparsity. Dotted: all examples. Faint: modal exemplars.",
     )
-st.caption(ties_sentence(exemplars, cuts[99.0]))
+if coarse := words.ties_sentence(exemplars, cuts[99.0]):
+    st.caption(coarse)
 
 # -- one by one -------------------------------------------------------------------------------------------------------
 st.markdown("##### Look at them, and say what is wrong")
@@ -104,7 +113,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     )
     attributes = attribute_columns(examples)
     with_bins = st.toggle("With attributes, in quarters", value=True, key="bins", bind="query-params")
-chosen = {"Top 1 %": cuts[99.0].chosen, "Top 5 %": cuts[95.0].chosen, "Top 10 %": cuts[90.0].chosen}.get(
+chosen = {"Top 1 %": cuts[99.0].listed, "Top 5 %": cuts[95.0].listed, "Top 10 %": cuts[90.0].listed}.get(
     str(wanted), exemplars.divergence.modal
 )
 names = example_set.class_names

@@ -1,10 +1,13 @@
 """Hooker's tables beside ours: accuracy on harmed examples, and how large quantized networks are."""
 
+import numpy as np
 import pandas as pd
 
 from docs.made.study import LATER, Demo, markdown
 from engine.analysis.examples.exemplars import divergence, exemplar_accuracy
+from engine.analysis.examples.unpruned_counts import Excess, beside_control, beside_halves
 from engine.analysis.intervals import t_interval
+from engine.pruning.techniques import untrained_techniques
 from engine.store.study import examples_name
 from pages.shared import formats
 from pages.shared.names import technique_name
@@ -36,6 +39,57 @@ def exemplars_table(demo: Demo) -> str:
                 rows.append((f"PruneScope, {dataset}", what, *_ours(demo, level, wanted)))
     heads = ["source", "compression", "modal CIE", "all", "90th", "95th", "99th", "networks"]
     return markdown(pd.DataFrame(rows, columns=heads))
+
+
+def nothing_table(demo: Demo) -> str:
+    """How many examples change their usual label by compression, beside how many do so where nothing is compressed."""
+    rows = []
+    for dataset in ("fashion-mnist", "qmnist"):
+        for technique, words in OURS.items():
+            wanted = {"dataset": dataset, "technique": technique, "protocol": "at once to 50, 75"}
+            models = demo.of(demo.levels, **wanted)
+            for level in sorted(set(models["level"]) - {0}):
+                sparsity = models.loc[models["level"] == level, "sparsity"].mean()
+                what = f"{words} {100 * sparsity:.0f} %" if words == "pruned" else words
+                rows.append((dataset, what, *_beside_nothing(demo, level, wanted)))
+    heads = ["data set", "compression", "all seeds: changed", "control", "more", "halves: changed", "unpruned", "more"]
+    return markdown(pd.DataFrame(rows, columns=heads))
+
+
+def _beside_nothing(demo: Demo, level: int, wanted: dict[str, str]) -> tuple[str, ...]:
+    populations = demo.populations(level, **wanted)
+    assert populations is not None
+    n_classes = int(demo.study.examples(_example_set(demo, wanted))["label"].max()) + 1
+    controls = _controls(demo, level, wanted)
+    whole = divergence(*populations, n_classes).modal.sum()
+    control = None
+    if controls is not None and len(controls) == len(populations[0]):
+        control = beside_control(*populations, populations[0], controls, n_classes)
+    halves = beside_halves(*populations, n_classes)
+    first = _excess_words(control) if control else (str(whole), "", "")
+    return (*first, *(_excess_words(halves) if halves else ("", "", "")))
+
+
+def _controls(demo: Demo, level: int, wanted: dict[str, str]) -> np.ndarray | None:
+    """What the networks that trained as long without pruning predict, of the seeds of these runs; None without."""
+    if wanted["technique"] in untrained_techniques():
+        return None
+    same = {key: value for key, value in wanted.items() if key != "technique"}
+    rows = demo.of(demo.control_levels, level=level, **same).astype({"run": str}).set_index("seed")["run"]
+    pruned = demo.of(demo.levels, level=level, **wanted).astype({"run": str}).sort_values("run")
+    if not set(pruned["seed"]) <= set(rows.index):
+        return None
+    return np.stack([_prediction(demo, rows[seed], level) for seed in pruned["seed"]])
+
+
+def _prediction(demo: Demo, run: str, level: int) -> np.ndarray:
+    numbers, predictions = demo.study.prediction_matrix(run)
+    return np.asarray(predictions[list(numbers).index(level)])
+
+
+def _excess_words(excess: Excess) -> tuple[str, str, str]:
+    half = (excess.high - excess.low) / 2
+    return f"{excess.changed:.0f}", f"{excess.unpruned:.0f}", f"{excess.excess:+.0f} ± {half:.0f}"
 
 
 def _ours(demo: Demo, level: int, wanted: dict[str, str]) -> tuple[str, ...]:

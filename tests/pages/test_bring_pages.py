@@ -27,7 +27,8 @@ def brought(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_harmed_says_how_many_change_and_shows_a_card_each(brought: Path, open_page: OpenPage) -> None:
     app = open_page("pages/harmed.py", "animals", root=brought, show="All")
     said = words(app)
-    assert "of 120 examples" in said and "get another usual label" in said and "votes tie" in said
+    assert "of 120 examples" in said and "get another usual label" in said and "votes tie" not in said
+    assert "unpruned" in said
     assert "came as predictions" in said, "there are no images, and the page says so"
     cards = [control for control in app.get("button_group") if "Mark example" in str(control.proto.label)]
     assert len(cards) == 12

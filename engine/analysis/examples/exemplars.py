@@ -47,6 +47,11 @@ def votes(predictions: Ints, n_classes: int) -> NDArray[np.int32]:
     return counts
 
 
+def usual_labels(counts: NDArray[np.integer]) -> Mask:
+    """Which labels are the most frequent of each example, (n_examples, n_classes): more than one where votes tie."""
+    return np.asarray(counts == counts.max(axis=1, keepdims=True))
+
+
 def divergence(dense: Ints, compressed: Ints, n_classes: int) -> Divergence:
     """How far the populations, each (n_models, n_examples), disagree; both must have equally many networks.
 
@@ -65,7 +70,7 @@ def divergence(dense: Ints, compressed: Ints, n_classes: int) -> Divergence:
         part = slice(start, start + step)
         before, after = votes(dense[:, part], n_classes), votes(compressed[:, part], n_classes)
         taxicab[part] = np.abs(before - after).sum(axis=1)
-        top_before, top_after = (count == count.max(axis=1, keepdims=True) for count in (before, after))
+        top_before, top_after = usual_labels(before), usual_labels(after)
         modal[part] = ~(top_before & top_after).any(axis=1)
         tied[part] = (top_before.sum(axis=1) > 1) | (top_after.sum(axis=1) > 1)
     # Larger and smaller votes add up to 2 n_models, and their difference is the taxicab distance.
@@ -83,38 +88,40 @@ def turned(labels: Ints, dense: Ints, compressed: Ints, found: Divergence, n_cla
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """The examples above a percentile of the taxicab score."""
+    """The examples above a percentile of the taxicab score; no chance decides where the cut falls inside a tie."""
 
     percentile: float
-    chosen: Mask
+    weights: NDArray[np.float64]
+    """How likely each example is in the cut when the places at its edge are dealt at random: 1 above the edge, 0 below,
+    the share of tied examples that fit in at it. A mean with these weights is the expectation over all such deals."""
+    listed: Mask
+    """Every example that may be in the cut, all that tie at its edge included; none on which all networks agree."""
     edge: int
     """The lowest score in the cut."""
     n_tied: int
-    """Examples at that score, in the cut or not: chance decides among them where they do not all fit in."""
+    """Examples at that score, in the cut or not."""
     n_left_out: int
-    """Those of them that chance left out."""
+    """How many of them do not fit in."""
 
 
-def ranking(score: ArrayLike, seed: int = 0) -> NDArray[np.intp]:
-    """Positions of the examples, highest score first, ties in a random order that the seed fixes."""
-    score = np.asarray(score)
-    return np.lexsort((np.random.default_rng(seed).permutation(len(score)), -score))
+def ranking(score: ArrayLike) -> NDArray[np.intp]:
+    """Positions of the examples, highest score first; examples that tie stay in their own order."""
+    return np.argsort(-np.asarray(score), kind="stable")
 
 
-def percentile_cut(score: ArrayLike, percentile: float, seed: int = 0) -> Cut:
-    """The top (100 - percentile) % of the examples, rounded up; cuts of one seed lie inside each other."""
+def percentile_cut(score: ArrayLike, percentile: float) -> Cut:
+    """The top (100 - percentile) % of the examples, rounded up; a higher percentile's cut lies inside a lower one's."""
     if not 0 <= percentile < 100:
         raise PruneScopeError(f"The percentile is {percentile}; allowed is 0 or more and below 100.")
     score = np.asarray(score)
     if not len(score):
-        return Cut(percentile, np.zeros(0, bool), 0, 0, 0)
+        return Cut(percentile, np.zeros(0), np.zeros(0, bool), 0, 0, 0)
     n_chosen = min(len(score), max(1, math.ceil(len(score) * (100 - percentile) / 100 - 1e-9)))
-    order = ranking(score, seed)
-    chosen = np.zeros(len(score), bool)
-    chosen[order[:n_chosen]] = True
-    edge = score[order[n_chosen - 1]]
-    tied = score == edge
-    return Cut(percentile, chosen, int(edge), int(tied.sum()), int((tied & ~chosen).sum()))
+    edge = np.partition(score, len(score) - n_chosen)[len(score) - n_chosen]
+    above, tied = score > edge, score == edge
+    n_tied, n_fit = int(tied.sum()), n_chosen - int(above.sum())
+    weights = np.where(above, 1.0, np.where(tied, n_fit / n_tied, 0.0))
+    return Cut(percentile, weights, (above | tied) & (score > 0), int(edge), n_tied, n_tied - n_fit)
 
 
 ACCURACY = ("subset", "percentile", "population", "n", "accuracy", "sd", "low", "high", "n_models")
@@ -126,20 +133,20 @@ def exemplar_accuracy(
     compressed: Ints,
     found: Divergence,
     percentiles: Sequence[float] = PERCENTILES,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """One row per subset and population, as Hooker's Table 2: the columns of ACCURACY.
 
     Subsets are "all", "modal" and "modal rest", and for every percentile "taxicab" and "taxicab rest"; populations are
     "dense" and "compressed". Accuracy is the mean over the networks, with their standard deviation and a 95 %
-    t-interval (NaN with one network); NaN where the subset is empty.
+    t-interval (NaN with one network); NaN where the subset is empty. Where a cut falls inside a tie, a network's
+    accuracy is its expectation over all ways to fill the cut.
     """
-    masks: list[tuple[str, float, Mask]] = [("all", np.nan, np.ones(len(labels), bool))]
-    masks += [("modal", np.nan, found.modal), ("modal rest", np.nan, ~found.modal)]
+    subsets = [("all", np.nan, np.ones(len(labels)))]
+    subsets += [("modal", np.nan, found.modal.astype(float)), ("modal rest", np.nan, (~found.modal).astype(float))]
     for percentile in percentiles:
-        chosen = percentile_cut(found.taxicab, percentile, seed).chosen
-        masks += [("taxicab", percentile, chosen), ("taxicab rest", percentile, ~chosen)]
-    members = np.stack([mask for _, _, mask in masks])
+        weights = percentile_cut(found.taxicab, percentile).weights
+        subsets += [("taxicab", percentile, weights), ("taxicab rest", percentile, 1 - weights)]
+    members = np.stack([weights for _, _, weights in subsets])
     table = pd.concat(
         [
             _means(accuracy_within(labels, predictions, members)).assign(population=name)
@@ -147,9 +154,9 @@ def exemplar_accuracy(
         ],
         ignore_index=True,
     )
-    both = [*masks, *masks]
+    both = [*subsets, *subsets]
     table["subset"], table["percentile"] = [name for name, _, _ in both], [at for _, at, _ in both]
-    table["n"] = [int(mask.sum()) for _, _, mask in both]
+    table["n"] = [round(weights.sum()) for _, _, weights in both]
     return table[list(ACCURACY)]
 
 
@@ -174,12 +181,11 @@ def held_out_accuracy(
     return table.assign(sd=np.nan, low=np.nan, high=np.nan, n_models=len(dense))
 
 
-def accuracy_within(labels: Ints, predictions: Ints, members: Mask) -> NDArray[np.float64]:
-    """Accuracy of each network within each subset: (n_models, n_subsets); `members` is (n_subsets, n_examples)."""
-    right = (predictions == labels).astype(np.float32)
+def accuracy_within(labels: Ints, predictions: Ints, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Accuracy of each network within each subset: (n_models, n_subsets); `weights` is (n_subsets, n_examples)."""
+    right = (predictions == labels).astype(float)
     with np.errstate(invalid="ignore"):
-        shares: NDArray[np.float64] = (right @ members.T.astype(np.float32)).astype(float) / members.sum(axis=1)
-        return shares
+        return np.asarray(right @ weights.T / weights.sum(axis=1))
 
 
 def _means(accuracy: NDArray[np.float64]) -> pd.DataFrame:

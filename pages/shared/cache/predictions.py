@@ -6,10 +6,22 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.columns import VARIANT
+from engine.analysis.curves.controls import trains_longer
 from engine.analysis.examples import exemplars, subgroups
+from engine.analysis.examples.unpruned_counts import Excess, beside_control, beside_halves
 from engine.analysis.members.permutation import Permuted, permuted
+from engine.pruning.techniques import untrained_techniques
 from engine.store.annotations import read_marks
-from pages.shared.cache.catalog import Source, class_facts, examples
+from pages.shared.cache.catalog import (
+    Experiment,
+    Source,
+    class_facts,
+    control_levels,
+    examples,
+    levels,
+    predictions,
+)
 from pages.shared.cache.pairs import Asked, pairs
 
 
@@ -25,6 +37,43 @@ def exemplar_levels(asked: Asked, examples_set: str) -> pd.DataFrame:
         divergence = exemplars.divergence(pair.before, pair.after, n_classes)
         parts.append(exemplars.exemplar_accuracy(labels, pair.before, pair.after, divergence).assign(level=level))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*exemplars.ACCURACY, "level"])
+
+
+@st.cache_resource(max_entries=64, show_spinner="Comparing unpruned networks …")
+def changes_beside_nothing(
+    asked: tuple[Hashable, ...],
+    _unpruned: np.ndarray,
+    _pruned: np.ndarray,
+    _controls: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+    n_classes: int,
+) -> tuple[Excess | None, Excess | None]:
+    """Changed examples beside those of halves of the unpruned networks, and beside those of dense and control; None
+    where they cannot be had. `asked` says what the arrays were made from; `_controls` is from `control_population`."""
+    halves = beside_halves(_unpruned, _pruned, n_classes)
+    if _controls is None:
+        return halves, None
+    kept, dense, control = _controls
+    return halves, beside_control(_unpruned[kept], _pruned[kept], dense, control, n_classes)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def control_population(
+    source: Source, experiment: Experiment, runs: tuple[str, ...], level: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Places of the runs whose seed has a control at this level, and what those runs' dense networks and their controls
+    predict, (n_controls, n_examples) each; None without any."""
+    rows, controls = levels(source, experiment), control_levels(source, experiment)
+    rows = rows.assign(run=rows["run"].astype(str)).drop_duplicates("run").set_index("run").loc[list(runs)]
+    technique, treatment, mitigation = (str(rows[name].iloc[0]) for name in VARIANT)
+    if not trains_longer((technique, treatment, mitigation), untrained_techniques()):
+        return None
+    by_seed = controls[controls["level"] == level].drop_duplicates("seed").set_index("seed")["run"].astype(str)
+    kept = np.flatnonzero(rows["seed"].isin(by_seed.index).to_numpy())
+    if not len(kept):
+        return None
+    dense = [_at_level(source, runs[place], 0) for place in kept]
+    control = [_at_level(source, by_seed[rows["seed"].iloc[place]], level) for place in kept]
+    return kept, np.stack(dense), np.stack(control)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Counting errors by group …")
@@ -60,3 +109,8 @@ def marks(source: Source, examples_set: str, stamp: int) -> pd.DataFrame:
 
 def _labels(source: Source, examples_set: str) -> tuple[np.ndarray, int]:
     return examples(source, examples_set)["label"].to_numpy(), len(class_facts(source, examples_set))
+
+
+def _at_level(source: Source, run: str, level: int) -> np.ndarray:
+    at, matrix = predictions(source, run)
+    return np.asarray(matrix[np.searchsorted(at, level)])

@@ -1,4 +1,4 @@
-"""The Harmed examples page in parts: the sentence, the filters, the gallery with its marks, the export."""
+"""The Harmed examples page in parts: the filters, the gallery with its marks, the export."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.examples.exemplars import Cut, Divergence, ranking, turned, votes
+from engine.analysis.examples.exemplars import Cut, Divergence, ranking, votes
 from engine.errors import PruneScopeError
 from engine.store.annotations import MARKS, marks_stamp, write_mark
 from pages.shared import formats
@@ -32,44 +32,6 @@ class Exemplars:
     divergence: Divergence
 
 
-def answer_sentence(accuracy: pd.DataFrame, exemplars: Exemplars, percentile: float = 99.0) -> str:
-    """How many examples change their usual label, and how much harder the most changed ones are."""
-    rows = accuracy.set_index(["subset", "percentile", "population"])["accuracy"]
-    top, rest, n_models = f"{100 - percentile:g} %", ("taxicab rest", percentile), exemplars.divergence.n_models
-    modal, networks, example_set = exemplars.divergence.modal, exemplars.networks, exemplars.example_set
-    labels = example_set.examples["label"].to_numpy()
-    worse, better = turned(labels, networks.dense, networks.compressed, exemplars.divergence, len(example_set.classes))
-    text = (
-        f"**{formats.count(modal.sum())} of {formats.count(len(modal))} examples ({formats.percent(modal.mean())}) "
-        f"get another usual label**, {formats.count(worse)} of them for the worse and {formats.count(better)} for the "
-        f"better, at {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, "
-        f"{formats.seeds(n_models)}). On the {top} on which dense and compressed networks disagree most, the "
-        f"compressed ones are right in **{formats.percent(rows[('taxicab', percentile, 'compressed')])}**, the dense "
-        f"ones in {formats.percent(rows[('taxicab', percentile, 'dense')])}; on the rest, in "
-        f"{formats.percent(rows[(*rest, 'compressed')])} and {formats.percent(rows[(*rest, 'dense')])}."
-    )
-    if networks.working:
-        text += f" Beyond {networks.working} these networks have broken down for everybody."
-    return text
-
-
-def ties_sentence(exemplars: Exemplars, cut: Cut) -> str:
-    """What chance decided: ties of votes, and ties of scores at the edge of the cut."""
-    n = formats.count(exemplars.divergence.tied.sum())
-    text = f"On {n} examples votes tie; such an example is modal only if no most frequent label is common to both."
-    if cut.n_left_out:
-        text += (
-            f" {formats.count(cut.n_tied)} examples share the lowest score of the top {100 - cut.percentile:g} % "
-            f"({cut.edge} of {2 * exemplars.divergence.n_models}); chance, with a fixed seed, left "
-            f"{formats.count(cut.n_left_out)} of them out."
-        )
-    if cut.edge == 0:
-        text += " The cut reaches examples on which all networks agree: too few seeds or too little change to fill it."
-    if exemplars.divergence.n_models < 5:
-        text += f" With {formats.seeds(exemplars.divergence.n_models)} the scores are coarse; the paper had 30."
-    return text
-
-
 def choose_examples(frame: Frame, exemplars: Exemplars, cuts: dict[float, Cut]) -> np.ndarray:
     """Positions of the examples that the filters leave, most changed first."""
     example_set = exemplars.example_set
@@ -83,7 +45,7 @@ def choose_examples(frame: Frame, exemplars: Exemplars, cuts: dict[float, Cut]) 
         if percentile is None:
             keep &= exemplars.divergence.modal
         elif percentile:
-            keep &= cuts[percentile].chosen
+            keep &= cuts[percentile].listed
         names = distinct(
             [str(c) for c in example_set.classes["class"]],
             lambda c: example_set.class_names[int(c)],

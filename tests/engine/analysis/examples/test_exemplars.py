@@ -1,6 +1,7 @@
 """Exemplars against plain counting, and the properties that any numbering of classes must keep."""
 
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from scipy.stats import rankdata
 from engine.analysis.examples.exemplars import (
     PERCENTILES,
     Divergence,
+    accuracy_within,
     divergence,
     exemplar_accuracy,
     held_out_accuracy,
@@ -141,25 +143,55 @@ def test_unequal_populations_are_refused(shapes: tuple[tuple[int, int], tuple[in
         divergence(np.zeros(shapes[0], int), np.zeros(shapes[1], int), 2)
 
 
+SCORES = arrays(np.int64, st.integers(1, 60), elements=st.integers(0, 4))
+
+
 @settings(max_examples=60, deadline=None)
-@given(arrays(np.int64, st.integers(1, 60), elements=st.integers(0, 4)), st.integers(0, 3))
-def test_cuts_take_the_top_and_lie_inside_each_other(score: np.ndarray, seed: int) -> None:
-    cuts = [percentile_cut(score, at, seed) for at in (0, 50, 90, 99)]
+@given(SCORES)
+def test_cuts_take_the_top_and_lie_inside_each_other(score: np.ndarray) -> None:
+    cuts = [percentile_cut(score, at) for at in (0, 50, 90, 99)]
     for cut in cuts:
-        assert cut.chosen.sum() == max(1, int(np.ceil(len(score) * (100 - cut.percentile) / 100 - 1e-9)))
-        assert score[cut.chosen].min() == cut.edge >= score[~cut.chosen].max(initial=0)
+        size = max(1, int(np.ceil(len(score) * (100 - cut.percentile) / 100 - 1e-9)))
+        assert cut.weights.sum() == pytest.approx(size)
+        assert (cut.weights[score > cut.edge] == 1).all() and (cut.weights[score < cut.edge] == 0).all()
         assert cut.n_tied == (score == cut.edge).sum()
-        assert cut.n_left_out == ((score == cut.edge) & ~cut.chosen).sum()
+        assert cut.n_left_out == (score >= cut.edge).sum() - size
+        np.testing.assert_array_equal(cut.listed, (cut.weights > 0) & (score > 0))
     for outer, inner in zip(cuts[:-1], cuts[1:], strict=True):
-        assert (outer.chosen | ~inner.chosen).all()
+        assert (outer.weights >= inner.weights - 1e-12).all() and (outer.listed | ~inner.listed).all()
 
 
-def test_ties_are_broken_at_random_by_the_seed() -> None:
-    score = np.zeros(1000, int)
-    same, again, other = (percentile_cut(score, 90, seed).chosen for seed in (0, 0, 1))
-    assert (same == again).all() and (same != other).any() and same.sum() == 100
-    assert 300 < np.flatnonzero(same).mean() < 700
-    assert sorted(ranking(score)) == list(range(1000))
+@settings(max_examples=40, deadline=None)
+@given(arrays(np.int64, st.integers(1, 9), elements=st.integers(0, 2)), st.sampled_from([0.0, 40.0, 75.0]), st.data())
+def test_accuracy_of_a_cut_is_the_mean_over_every_way_to_fill_it(
+    score: np.ndarray, percentile: float, data: st.DataObject
+) -> None:
+    right = data.draw(arrays(bool, (2, len(score))))
+    cut = percentile_cut(score, percentile)
+    above, tied = np.flatnonzero(score > cut.edge), np.flatnonzero(score == cut.edge)
+    filled = [[*above, *some] for some in combinations(tied, cut.n_tied - cut.n_left_out)]
+    inside = np.mean([right[:, members].mean(axis=1) for members in filled], axis=0)
+    weights = np.stack([cut.weights, 1 - cut.weights])
+    labels, predictions = np.zeros(len(score), int), (~right).astype(int)
+    found = accuracy_within(labels, predictions, weights)
+    np.testing.assert_allclose(found[:, 0], inside, atol=1e-12)
+    if len(filled[0]) < len(score):
+        rest = np.mean([np.delete(right, members, axis=1).mean(axis=1) for members in filled], axis=0)
+        np.testing.assert_allclose(found[:, 1], rest, atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SCORES, st.randoms(use_true_random=False))
+def test_no_order_of_the_examples_decides_a_tie(score: np.ndarray, random: object) -> None:
+    order = np.array(random.sample(range(len(score)), len(score)))  # type: ignore[attr-defined]
+    for percentile in (50, 99):
+        mine, theirs = percentile_cut(score, percentile), percentile_cut(score[order], percentile)
+        np.testing.assert_array_equal(mine.weights[order], theirs.weights)
+        np.testing.assert_array_equal(mine.listed[order], theirs.listed)
+
+
+def test_the_ranking_keeps_the_order_of_ties() -> None:
+    assert ranking([1, 3, 3, 0, 3]).tolist() == [1, 2, 4, 0, 3]
 
 
 @pytest.mark.parametrize("percentile", [-1, 100, 101])
@@ -185,13 +217,13 @@ def test_accuracy_of_subsets_equals_plain_means() -> None:
     found = divergence(dense, compressed, 10)
     table = exemplar_accuracy(labels, dense, compressed, found)
     assert len(table) == 2 * (3 + 2 * len(PERCENTILES))
-    cut = percentile_cut(found.taxicab, 95).chosen
-    for subset, mask in {"all": cut | True, "modal": found.modal, "modal rest": ~found.modal}.items():
+    weights = percentile_cut(found.taxicab, 95).weights
+    for subset, mask in {"all": found.modal | True, "modal": found.modal, "modal rest": ~found.modal}.items():
         row = table[(table["subset"] == subset) & (table["population"] == "compressed")].iloc[0]
         assert row["n"] == mask.sum()
         assert row["accuracy"] == pytest.approx((compressed[:, mask] == labels[mask]).mean())
     row = table[(table["subset"] == "taxicab") & (table["percentile"] == 95) & (table["population"] == "dense")].iloc[0]
-    by_model = [(said[cut] == labels[cut]).mean() for said in dense]
+    by_model = [np.average(said == labels, weights=weights) for said in dense]
     assert (row["accuracy"], row["sd"]) == pytest.approx((np.mean(by_model), np.std(by_model, ddof=1)))
     assert row["low"] < row["accuracy"] < row["high"]
 

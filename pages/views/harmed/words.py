@@ -1,0 +1,113 @@
+"""The Harmed examples page in sentences: how many change, how many change by nothing, and how ties are counted."""
+
+import pandas as pd
+
+from engine.analysis.examples.exemplars import Cut, turned
+from engine.analysis.examples.unpruned_counts import Excess
+from pages.shared import formats
+from pages.views.harmed.gallery import Exemplars
+
+TIES_HELP = (
+    "Votes tie where two labels are most frequent: such an example changes only if no most frequent label is common "
+    "to both sets. Scores tie at the edge of a top share: accuracies are then the expectation over all ways to fill "
+    "it, so no draw decides. The gallery lists every example that ties."
+)
+NOTHING_HELP = (
+    "Two sets of networks never agree on every example; only sets of equally many are compared. With controls: dense "
+    "against pruned, and dense against the same training unpruned, of the same seeds. With halves: one half of the "
+    "seeds unpruned, the other pruned or unpruned, averaged over splits. ±: 95 % over seeds, leaving out one at a time."
+)
+
+
+def answer_sentence(
+    accuracy: pd.DataFrame, exemplars: Exemplars, beside: tuple[Excess | None, Excess | None], percentile: float = 99.0
+) -> str:
+    """How many examples change their usual label, how many do so by nothing, and how hard the most changed ones are."""
+    rows = accuracy.set_index(["subset", "percentile", "population"])["accuracy"]
+    top, rest, n_models = f"{100 - percentile:g} %", ("taxicab rest", percentile), exemplars.divergence.n_models
+    modal, networks, example_set = exemplars.divergence.modal, exemplars.networks, exemplars.example_set
+    labels = example_set.examples["label"].to_numpy()
+    worse, better = turned(labels, networks.dense, networks.compressed, exemplars.divergence, len(example_set.classes))
+    text = (
+        f"**{formats.count(modal.sum())} of {formats.count(len(modal))} examples ({formats.percent(modal.mean())}) "
+        f"get another usual label** at {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, "
+        f"{formats.seeds(n_models)}): {formats.count(worse)} for the worse, {formats.count(better)} for the better. "
+        f"{nothing_sentence(beside, int(modal.sum()))} "
+        f"On the {top} that change most, compressed networks are right in "
+        f"**{formats.percent(rows[('taxicab', percentile, 'compressed')])}**, dense ones in "
+        f"{formats.percent(rows[('taxicab', percentile, 'dense')])}; on the rest, in "
+        f"{formats.percent(rows[(*rest, 'compressed')])} and {formats.percent(rows[(*rest, 'dense')])}."
+    )
+    if networks.working:
+        text += f" Beyond {networks.working} these networks have broken down for everybody."
+    return text
+
+
+def nothing_sentence(beside: tuple[Excess | None, Excess | None], n_changed: int) -> str:
+    """How many examples change where nothing is pruned, by controls where they are recorded, else by halves; and how
+    many more change by pruning; markdown."""
+    halves, control = beside
+    if control is None:
+        return halves_sentence(halves) or "With one seed nothing says how many would change without pruning."
+    of = "" if round(control.changed) == n_changed else f" (of {_count(control.changed)} with these seeds)"
+    return (
+        f"Two sets of unpruned networks, dense and trained as long ({formats.seeds(control.n_models)}), differ on "
+        f"{_count(control.unpruned)}: pruning changes **{_more(control)}**{of}{_doubt(control)}."
+    )
+
+
+def halves_sentence(halves: Excess | None) -> str:
+    """How many examples change between halves of the seeds, unpruned or pruned; empty with one seed; markdown."""
+    if halves is None:
+        return ""
+    spread = f" ({_count(halves.least)} to {_count(halves.most)})" if halves.n_splits > 1 else ""
+    return (
+        f"Between halves of {formats.seeds(halves.n_models)}, two unpruned sets differ on {_count(halves.unpruned)}"
+        f"{spread}, an unpruned and a pruned one on {_count(halves.changed)}: **{_more(halves)}**{_doubt(halves)}."
+    )
+
+
+def beside_caption(beside: tuple[Excess | None, Excess | None]) -> str:
+    """What the answer does not say of unpruned networks; markdown."""
+    halves, control = beside
+    return halves_sentence(halves) if control is not None and halves is not None else "±: 95 % over seeds."
+
+
+def ties_sentence(exemplars: Exemplars, cut: Cut) -> str:
+    """How much the ties matter here; may be empty."""
+    parts = []
+    if cut.edge == 0:
+        parts.append(
+            "The cut reaches examples on which all networks agree: too few seeds or too little change to fill it."
+        )
+    if exemplars.divergence.n_models < 5:
+        parts.append(f"With {formats.seeds(exemplars.divergence.n_models)} the scores are coarse; the paper had 30.")
+    return " ".join(parts)
+
+
+def ties_help(exemplars: Exemplars, cut: Cut) -> str:
+    """How ties are counted, and how many there are."""
+    text = f"{TIES_HELP} Here votes tie on {formats.count(exemplars.divergence.tied.sum())} examples."
+    if cut.n_left_out:
+        text += (
+            f" {formats.count(cut.n_tied)} share the lowest score of the top {100 - cut.percentile:g} % "
+            f"({cut.edge} of {2 * exemplars.divergence.n_models}); {formats.count(cut.n_tied - cut.n_left_out)} fit in."
+        )
+    return text
+
+
+def _count(number: float) -> str:
+    return formats.count(round(number))
+
+
+def _more(excess: Excess) -> str:
+    """The excess with half of its interval: "41 ± 30 more"."""
+    half = (excess.high - excess.low) / 2
+    doubt = "" if half != half else f" ± {_count(half)}"
+    return f"{_count(abs(excess.excess))}{doubt} {'more' if round(excess.excess) >= 0 else 'fewer'}"
+
+
+def _doubt(excess: Excess) -> str:
+    if excess.low != excess.low:
+        return ", with too few seeds to say how sure"
+    return "" if excess.is_told else ", which cannot be told from none"
