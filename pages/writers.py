@@ -6,13 +6,15 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.members.accuracy import hit_hardest, member_facts
+from engine.analysis.members.seed_spread import seed_changes
 from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
+from engine.analysis.members.splines import curve_band, curved_change
 from engine.analysis.members.spread import round_step
 from pages.shared import formats
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.views.writers import charts, words
-from pages.views.writers.chance import chance_sentence
+from pages.views.writers.chance import chance_sentence, count_sentence
 from pages.views.writers.controls import MemberView, choose_members, choose_network, load_members, permuted_losses
 from pages.views.writers.gallery import show_member
 
@@ -44,8 +46,8 @@ def show_table_one(changes: pd.DataFrame, shown: MemberView, is_paper_case: bool
     inside = words.NAMES[WITHIN] in rows
     st.caption(
         f"Standard errors in brackets. The test is paired: each {formats.plain(shown.of.member)}'s change on {label}, "
-        f"HC3 errors. {words.WITHIN_HELP if inside else ''}When accuracy falls for all, slopes have more room to "
-        "grow; and of twenty tests one is below 0.05 by chance."
+        f"HC3 errors and the spread between seeds. {words.WITHIN_HELP if inside else ''}When accuracy falls for all, "
+        "slopes have more room to grow; and of twenty tests one is below 0.05 by chance."
     )
     if is_paper_case:
         with st.expander("What the paper printed"):
@@ -71,7 +73,9 @@ def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None) ->
         key=key,
         alt=f"The {len(top)} {shown.of.members} that lose most.",
     )
-    st.caption("Click a row to see what they wrote. Sorted by what they lose; chance helps whoever leads such a list.")
+    st.caption(
+        "Click a row to see what they wrote. Sorted by what they lose: the top of such a list is always partly luck."
+    )
 
 
 frame = open_page("pages/writers.py")
@@ -91,12 +95,19 @@ names = [str(name) for name in ranked[member]]
 worst_series = str(ranked[shown.series].iloc[0]) if shown.series and len(ranked) else ""
 with above:
     facts = member_facts(table, loss=LOSS)
-    answer(words.loss_sentence(facts, next(iter(names), ""), moment, of, worst_series))
-    st.markdown(chance_sentence(permuted_losses(frame, example_set, compared, shown, LOSS), facts, of))
-    if attribute:
-        changes = slope_change(table, attribute, shown.series if len(shown.palette) > 1 else None)
-        rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
-        st.markdown(words.slope_sentence(rows, attribute, round_step(table[attribute]), shown.series or ""))
+    by_chance = permuted_losses(frame, example_set, compared, shown, LOSS)
+    answer(count_sentence(facts, by_chance, of))
+    st.markdown(words.worst_sentence(facts, next(iter(names), ""), moment, of, worst_series))
+    with st.expander("How sure is this?"):
+        st.markdown(chance_sentence(by_chance, facts, of, shown.series or ""))
+        if attribute:
+            by_seed = seed_changes(example_set.examples, compared.before, compared.after, member, table[member])
+            series = shown.series if len(shown.palette) > 1 else None
+            changes = slope_change(table, attribute, series, seeds=by_seed)
+            rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
+            curve = curved_change(table, attribute, series, by_seed)
+            sentence = words.slope_sentence(rows, attribute, round_step(table[attribute]), shown.series or "")
+            st.markdown(f"{sentence} {words.curve_sentence(curve, attribute)}")
     for caution in words.cautions(moment, compared.n_missing, compared.working, compared.training):
         st.caption(f":material/warning: {caution}")
 
@@ -147,12 +158,15 @@ with upper:
         st.markdown(f"##### Change against {formats.plain(label)}")
         if attribute:
             show_chart(
-                charts.change_against(table, look, shown.palette),
+                charts.change_against(
+                    table, look, shown.palette, curve_band(curve, charts.attribute_grid(table, look))
+                ),
                 "writers-change",
-                f"Change of accuracy against mean {label} of {len(table)} {of.members}, with lines and 95 % bands.",
+                f"Change of accuracy against mean {label} of {len(table)} {of.members}, with lines, 95 % bands and a "
+                "curve over all.",
                 table,
                 selects=partial(choose_point, "writers-change"),
-                caption="Lines with 95 % bands. A line is not a cause: "
+                caption="Lines with 95 % bands; thin: a curve over all. A line is not a cause: "
                 f"{formats.plain(of.members)} that differ in {formats.plain(label)} differ in other ways too.",
             )
         else:

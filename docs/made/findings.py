@@ -10,7 +10,7 @@ from engine.analysis.curves.red_flags import red_flags
 from engine.analysis.frontier.choice import choose
 from engine.analysis.frontier.points import operating_points
 from engine.analysis.members.accuracy import member_facts
-from engine.analysis.members.permutation import Permuted, permuted
+from engine.analysis.members.permutation import Permuted, permuted, strata
 from engine.analysis.members.slopes import within_slopes
 from engine.analysis.unfairness import unfairness_table
 from engine.store.study import examples_name
@@ -77,26 +77,27 @@ def _writers(demo: Demo) -> str:
     return (
         f"**Some writers pay for all.** On QMNIST, global magnitude pruning to {formats.sparsity(sparsity)} with "
         f"rewinding changes accuracy by {formats.points(_mean_change(table))}. {facts.n_losing} of {facts.n_members} "
-        f"writers lose more than 5 points, and writer {facts.worst} falls from {formats.percent(facts.worst_before)} "
-        f"to {formats.percent(facts.worst_after)} on {facts.worst_n} digits (mean of {_seeds(demo, SHORT)}). If it did "
-        f"not matter who wrote a digit, {losing_by_chance(chance)} writers would lose as much, and the one hit hardest "
-        f"{worst_by_chance(chance)} (95 % of {chance.n_draws} random deals)."
+        f"writers lose at least 5 points more than the average writer, and writer {facts.worst} falls from "
+        f"{formats.percent(facts.worst_before)} to {formats.percent(facts.worst_after)} on {facts.worst_n} digits "
+        f"(mean of {_seeds(demo, SHORT)}). By chance alone {losing_by_chance(chance)} writers would lose that much "
+        f"more, and the one hit hardest {worst_by_chance(chance)} (95 % of {chance.n_draws} permutations of the digits "
+        "of one class and series)."
     )
 
 
 def _dealt(demo: Demo, before: np.ndarray, after: np.ndarray) -> Permuted:
-    """The writers beside random deals of their digits."""
+    """The writers beside random permutations of their digits."""
     examples = demo.study.examples("qmnist-writers")
     label = examples["label"].to_numpy()
     change = (after == label).mean(axis=0) - (before == label).mean(axis=0)
-    return permuted(change, pd.factorize(examples["writer"])[0], label)
+    return permuted(change, pd.factorize(examples["writer"])[0], strata(label, examples["series"]))
 
 
 def _tilt(demo: Demo) -> str:
     table = demo.writers(LEVEL, **PAPER)
     if table is None:
         return ""
-    slope = within_slopes(table, "abs_tilt", "series")
+    slope = within_slopes(table, "abs_tilt", "series", seeds=demo.writer_seeds(LEVEL, table, **PAPER))
     more = "lose more" if slope.high < 0 else "lose less" if slope.low > 0 else "may lose more or less"
     return (
         f"**Writers who lean {more}.** Under Paganini's protocol in full ({PAPER['protocol']}) the same pruning "

@@ -54,7 +54,8 @@ def slopes_table(demo: Demo) -> str:
         if table is None:
             rows.append((f"PruneScope, {protocol['protocol']}", "all", LATER, LATER, LATER, LATER, ""))
             continue
-        for row in slope_change(table, "abs_tilt", "series").itertuples():
+        by_seed = demo.writer_seeds(20, table, **protocol)
+        for row in slope_change(table, "abs_tilt", "series", seeds=by_seed).itertuples():
             numbers = (row.intercept_before, row.slope_before, row.intercept_after, row.slope_after)
             change = f"{row.slope_change:+.3f} ({row.low:+.3f} to {row.high:+.3f})"
             name = f"PruneScope, {protocol['protocol']}"

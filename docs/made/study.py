@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from engine.analysis.members.accuracy import member_accuracy
+from engine.analysis.members.seed_spread import seed_changes
 from engine.run_spec import RunSpec
 from engine.store import catalog
 from engine.store.study import Study
@@ -56,6 +57,12 @@ class Demo:
         """Accuracy of every writer, dense and at a level, mean over the seeds of these runs."""
         found = self.populations(level, dataset="qmnist", split="writers", **wanted)
         return None if found is None else member_accuracy(self.study.examples("qmnist-writers"), *found, "writer")
+
+    def writer_seeds(self, level: int, table: pd.DataFrame, **wanted: object) -> np.ndarray | None:
+        """Changes of the writers of the table seed by seed: (seeds, writers)."""
+        found = self.populations(level, dataset="qmnist", split="writers", **wanted)
+        examples = self.study.examples("qmnist-writers")
+        return None if found is None else seed_changes(examples, *found, "writer", table["writer"])
 
     def populations(self, level: int, **wanted: object) -> tuple[np.ndarray, np.ndarray] | None:
         """What the networks of these runs say of every example, dense and at a level: (runs, examples) each."""

@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from engine.analysis.members.accuracy import MemberFacts, member_accuracy, member_facts
 from engine.analysis.members.lines import FULL
-from engine.analysis.members.permutation import NO_CHANGE, Permuted, permuted
+from engine.analysis.members.permutation import NO_CHANGE, Permuted, permuted, strata
 from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
+from engine.analysis.members.splines import Curve, curve_band, curved_change
 from engine.datasets.dataset import ImageSet
 from engine.store.study import Study
 from pages.shared.cache import catalog as load
@@ -21,7 +22,7 @@ from pages.shared.pickers import level_labels
 from pages.views.writers import charts
 from pages.views.writers import tiles as digits
 from pages.views.writers import words as writers
-from pages.views.writers.chance import chance_sentence, losing_by_chance, worst_by_chance
+from pages.views.writers.chance import chance_sentence, count_sentence, losing_by_chance, worst_by_chance
 from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[2]
@@ -80,10 +81,12 @@ def planted(studies: Path, level: int = 6) -> pd.DataFrame:
 def test_answer_states_what_the_engine_finds(page: Any, studies: Path) -> None:
     table = planted(studies)
     facts, said = member_facts(table), text(page("planted"))
-    assert f"{facts.n_losing} of 40 writers lose more than 5 points" in said and "mean of 3 seeds" in said
+    assert f"{facts.n_losing} of 40 writers lose at least 5 points more than the average writer**; chance" in said
+    assert f"the average writer goes from {100 * facts.mean_before:.1f} %" in said and "mean of 3 seeds" in said
     assert f"writer {facts.worst}" in said and f"from {100 * (facts.worst_before or 0):.1f} %" in said
     for group, change in slope_change(table, "abs_tilt", "series").set_index("group").iterrows():
-        assert group == FULL or f"{10 * change['slope_change']:+.2f} pt (95 %: {10 * change['low']:+.2f} to" in said
+        shown = f"{abs(10 * change['slope_change']):.1f} "
+        assert group in (FULL, WITHIN) or f"{group} {shown}" in said or f"{group} -{shown}" in said
     assert "hsf0" in said and "hsf4" in said and "partly chance" in said and "A line is not a cause" in said
 
 
@@ -92,11 +95,20 @@ def test_page_says_whether_writers_differ_by_chance(page: Any, studies: Path) ->
     examples = study.examples("qmnist-writers")
     label = examples["label"].to_numpy()
     right = np.mean([study.prediction_matrix(run)[1] == label for run in study.runs()], axis=0)
-    found = permuted(right[6] - right[0], pd.factorize(examples["writer"])[0], label)
-    assert f"{losing_by_chance(found)} writers would lose more than 5 points" in said
+    found = permuted(right[6] - right[0], pd.factorize(examples["writer"])[0], strata(label, examples["series"]))
+    assert f"chance would give {losing_by_chance(found)}." in said
+    assert f"By chance alone {losing_by_chance(found)} writers would lose that much" in said
     assert ("differ more than by chance" in said) == (found.p < 0.05) and worst_by_chance(found) in said
+    assert "digits of one class and series change hands" in said
     fewer = text(page("planted", series="hsf4"))
-    assert "would lose more than 5 points" in fewer and losing_by_chance(found) + " writers" not in fewer
+    assert "would lose that much" in fewer and worst_by_chance(found) not in fewer
+
+
+def test_the_answer_stands_alone_and_the_rest_is_folded(page: Any) -> None:
+    app = page("planted")
+    folded = "\n".join(str(part.value) for fold in app.expander for part in fold.markdown)
+    assert any(fold.label == "How sure is this?" for fold in app.expander)
+    assert "By chance alone" in folded and "slant" in folded and "more than the average writer" not in folded
 
 
 def test_controls_follow_the_address(page: Any, studies: Path) -> None:
@@ -173,29 +185,44 @@ def test_page_opens_the_shipped_study(page: Any, monkeypatch: pytest.MonkeyPatch
         pytest.skip("the shipped study has no runs yet")
     monkeypatch.setenv("PRUNESCOPE_STUDIES", str(TOP / "data"))
     said = text(page("demo", dataset="QMNIST (writers)"))
-    assert "of 269 writers lose more than 5 points" in said
+    assert "of 269 writers lose at least 5 points more than the average writer" in said
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
+WRITERS = writers.member_words("writer", "qmnist")
+FACTS = MemberFacts(40, 0.05, 9, 0.95, 0.9, "7", 50, 0.9, 0.72)
+
+
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
+        (Permuted(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501), "losses vary 1.9 times as much between writers as chance"),
+        (Permuted(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501), "Writers differ more than by chance**"),
+        (Permuted(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501), "explains (p < 0.01)"),
         (
-            Permuted(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501),
-            "differ more than by chance**: their changes spread 1.9 times",
+            Permuted(500, 3, 7, -0.11, -0.05, 1.0, 0.4),
+            "Writers may differ by chance alone** (p = 0.40). By chance alone",
         ),
-        (Permuted(500, 3, 7, -0.11, -0.05, 1.9, 1 / 501), "(p < 0.01)"),
-        (Permuted(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "Writers may differ by chance alone** (p = 0.40). If it did not"),
-        (Permuted(500, 0, 0, -0.11, -0.05, 1.0, 0.4), "0 writers would lose more than 5 points"),
-        (Permuted(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "3 to 7 writers would lose more than 5 points, and the one hit "),
-        (Permuted(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "hit hardest 5.0 to 11.0 points."),
+        (Permuted(500, 0, 0, -0.11, -0.05, 1.0, 0.4), "By chance alone 0 writers would lose that much"),
+        (Permuted(500, 3, 7, -0.11, -0.05, 1.0, 0.4), "the worst would lose 5.0 to 11.0 points, not 18.0."),
+        (
+            Permuted(500, 3, 7, -0.11, -0.05, 1.0, 0.4),
+            "500 times, digits of one class and series change hands at random",
+        ),
         (Permuted(0, reason=NO_CHANGE), f"cannot be said: {NO_CHANGE}."),
     ],
 )
 def test_chance_sentence(made: Permuted, expected: str) -> None:
-    assert expected in chance_sentence(made, MemberFacts(40, 0.05, 9), writers.member_words("writer", "qmnist"))
+    assert expected in chance_sentence(made, FACTS, WRITERS, "series")
+
+
+def test_count_stands_beside_chance() -> None:
+    told = count_sentence(FACTS, Permuted(500, 3, 7, -0.11, -0.05, 1.9, 0.01), WRITERS)
+    assert told == "**9 of 40 writers lose at least 5 points more than the average writer**; chance would give 3 to 7."
+    assert count_sentence(FACTS, Permuted(0, reason=NO_CHANGE), WRITERS).endswith("average writer**.")
+    assert "No writer can be compared" in count_sentence(MemberFacts(0, 0.05, 0, reason="x"), Permuted(0), WRITERS)
 
 
 def test_levels_that_look_alike_get_their_number() -> None:
@@ -212,18 +239,17 @@ def test_cautions_name_what_weakens_the_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "before", "after", "verdict"),
+    ("change", "low", "high", "told"),
     [
-        (-0.4, -0.1, -0.4, "|tilt\\| matters more"),
-        (-0.4, 0.5, 0.2, "matters less"),
-        (-0.4, 0.1, -0.2, "matters in another way"),
-        (0.4, -0.1, -0.1, "is open"),
+        (-0.06, -0.09, -0.02, "**More slant goes with more loss**: each extra 0.1 of slant costs another 0.6 points"),
+        (-0.06, -0.09, -0.02, "0.6 points after pruning (0.2 to 0.9)."),
+        (0.06, 0.02, 0.09, "**More slant goes with less loss**: each extra 0.1 of slant saves 0.6 points"),
+        (-0.01, -0.04, 0.02, "is open**: each extra 0.1 of slant changes the loss by -0.2 to +0.4 points."),
     ],
 )
-def test_verdict_follows_the_interval(low: float, before: float, after: float, verdict: str) -> None:
-    change = SlopeChange("full", 40, 1, 0, before, 0, 1, 0, after, 0, after - before, 0.1, -0.5, low, 0.01, "")
-    change = change if low < 0 else SlopeChange(*[*vars(change).values()][:12], -0.1, low, 0.5, "")
-    assert verdict in writers.slope_sentence([change], "abs_tilt", 0.1, "")
+def test_verdict_follows_the_interval(change: float, low: float, high: float, told: str) -> None:
+    row = SlopeChange("full", 40, slope_change=change, low=low, high=high)
+    assert told in writers.slope_sentence([row], "abs_tilt", 0.1, "")
 
 
 @pytest.mark.parametrize(
@@ -236,9 +262,30 @@ def test_line_over_all_that_misleads_is_told(inside: float, low: float, told: bo
 
     rows = [*(change(group, inside, low) for group in ("hsf0", "hsf4", WITHIN)), change(FULL, -0.3, -0.4)]
     said = writers.slope_sentence(rows, "abs_tilt", 0.1, "series")
-    assert said.count("hsf") == 2 and f"a change of {10 * inside:+.2f} pt (95 %" in said and "taken out" in said
-    assert ("One line over all would mislead, -3.00 pt (95 %: -4.00 to -2.00)" in said) == told
+    assert said.count("hsf") == 2 and f"hsf0 {-10 * inside:.1f} (" in said and "within one series" in said
+    assert ("Do not pool the series: they differ in both slant and loss (Simpson's paradox)." in said) == told
     assert list(writers.table_one(pd.DataFrame(map(vars, rows)))) == ["", "hsf0", "hsf4", "all, within", "all"]
+
+
+@pytest.mark.parametrize(
+    ("p", "told"),
+    [
+        (0.0004, "is no straight line** (p < 0.001): follow the curve"),
+        (0.4, "fits no better than a straight line (p = "),
+    ],
+)
+def test_bend_is_told_by_its_test(p: float, told: str) -> None:
+    assert told in writers.curve_sentence(Curve(40, p, p), "activation")
+    assert "cannot be told: x." in writers.curve_sentence(Curve(2, reason="x"), "activation")
+
+
+def test_curve_is_drawn_over_the_lines(studies: Path) -> None:
+    table = planted(studies)
+    fit = curved_change(table, "abs_tilt", "series")
+    drawn = curve_band(fit, charts.attribute_grid(table, look()))
+    figure = charts.change_against(table, look(), charts.series_colours(table, "series", dark=False), drawn)
+    curve = next(trace for trace in figure.data if trace.name == "curve over all")
+    assert list(curve.y) == pytest.approx(list(100 * drawn["y"])) and not fit.reason
 
 
 def test_unknown_slope_is_told_with_its_reason() -> None:

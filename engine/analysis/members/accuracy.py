@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from engine.analysis.intervals import wilson_interval
 
 NOBODY = "no member has an accuracy before and after"
+ROUNDING = 1e-9
+"""Changes this near are equal: a loss of exactly the limit counts, whatever the order of summing."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,10 @@ class MemberFacts:
     n_members: int
     loss: float
     n_losing: int
-    """Members that lose more than `loss`."""
+    """Members that lose at least `loss` more than the mean member."""
+    mean_before: float = np.nan
+    mean_after: float = np.nan
+    """Accuracies of the mean member: every member counts alike, however many examples it has."""
     worst: str | None = None
     worst_n: int | None = None
     worst_before: float | None = None
@@ -74,12 +79,24 @@ def member_facts(table: pd.DataFrame, loss: float = 0.05) -> MemberFacts:
     return MemberFacts(
         n_members=len(table),
         loss=loss,
-        n_losing=int((table["change"] < -loss).sum()),
+        n_losing=int(n_losing(table["change"].dropna().to_numpy(float), loss)),
+        mean_before=float(table["before"].mean()),
+        mean_after=float(table["after"].mean()),
         worst=str(row.iloc[0]),
         worst_n=int(row["n"]),
         worst_before=float(row["before"]),
         worst_after=float(row["after"]),
     )
+
+
+def n_losing(changes: NDArray[np.floating], loss: float) -> NDArray[np.intp]:
+    """How many members lose at least `loss` more than the mean member; members are the last axis.
+
+    Against the mean, because where all lose, a count of those who lose says nothing about who pays.
+    """
+    mean = changes.mean(axis=-1, keepdims=True)
+    counts: NDArray[np.intp] = (changes - mean <= -loss + ROUNDING).sum(axis=-1)
+    return counts
 
 
 def _nesting(examples: pd.DataFrame, code: NDArray[np.intp], member: str) -> dict[str, NDArray[np.object_]]:

@@ -1,26 +1,28 @@
-"""Would members (writers, say) differ as much if it did not matter who they are? Examples are dealt to them anew."""
+"""Would members (writers, say) differ as much if it did not matter who they are? Their examples are permuted."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from engine.analysis.members.accuracy import n_losing
 
 N_DRAWS = 500
 NO_MEMBERS = "there are not two members to compare"
-NO_CHANGE = "within each class, all examples change alike"
+NO_CHANGE = "among the examples that may be exchanged, all change alike or are of one member"
 
 
 @dataclass(frozen=True)
 class Permuted:
     """What chance alone gives, as the middle 95 % of the draws, and how the members compare with it.
 
-    All numbers but `n_draws` are NaN where nothing can be dealt (see `reason`).
+    All numbers but `n_draws` are NaN where nothing can be permuted (see `reason`).
     """
 
     n_draws: int
     losing_low: float = np.nan
     losing_high: float = np.nan
-    """Members that lose more than the loss."""
+    """Members that lose at least the loss more than the mean member."""
     worst_low: float = np.nan
     worst_high: float = np.nan
     """Change of the member that loses most."""
@@ -28,41 +30,40 @@ class Permuted:
     """Spread (standard deviation, weighted by examples) of the members' changes over its root mean square in the draws;
     1 is chance."""
     p: float = np.nan
-    """Share of deals, the true one counted in, whose spread is at least that of the members."""
+    """Share of draws, the true one counted in, whose spread is at least that of the members."""
     reason: str = ""
 
 
 def permuted(
     change: NDArray[np.floating],
     member: NDArray[np.integer],
-    label: NDArray[np.integer],
+    stratum: NDArray[np.integer],
     loss: float = 0.05,
     n_draws: int = N_DRAWS,
 ) -> Permuted:
-    """The members beside `n_draws` random deals of their examples.
+    """The members beside `n_draws` random permutations of their examples.
 
     `change` is each example's change of being right, a mean over seeds; `member` numbers who it belongs to, below 0
-    for nobody. Each deal hands the examples of a class out anew among those who had some, so that everybody keeps as
-    many of each class as they have: who has the harder classes is not what is tested.
+    for nobody. Examples change owners within a stratum only (see `strata`), so that everybody keeps as many of each
+    as they have: who has the harder classes, or is of the harder series, is not what is tested.
     """
     mine = member >= 0
     code, n = np.unique(member[mine], return_inverse=True, return_counts=True)[1:]
     if len(n) < 2:
         return Permuted(0, reason=NO_MEMBERS)
-    order = np.argsort(label[mine], kind="stable")
+    order = np.lexsort((code, stratum[mine]))
     code, values = code[order], change[mine][order].astype(float)
-    bounds = np.flatnonzero(np.diff(label[mine][order])) + 1
-    classes = [part.copy() for part in np.split(values, bounds)]
-    if all(np.ptp(part) == 0 for part in classes):
+    bounds = np.flatnonzero(np.diff(stratum[mine][order])) + 1
+    pieces = list(zip(np.split(values, bounds), np.split(code, bounds), strict=True))
+    if all(np.ptp(changes) == 0 or owners[0] == owners[-1] for changes, owners in pieces):
         return Permuted(0, reason=NO_CHANGE)
-    random, deals = np.random.default_rng(0), np.empty((n_draws, len(n)))
-    for draw in range(n_draws):
-        for part in classes:
-            random.shuffle(part)
-        deals[draw] = np.bincount(code, np.concatenate(classes)) / n
+    random, draws = np.random.default_rng(0), np.zeros((n_draws, len(n)))
+    for changes, owners in pieces:
+        _add_permuted(draws, changes, owners, random)
+    draws /= n
     true = np.bincount(code, values) / n
-    spread, spreads = (_spread(rows, n) for rows in (true, deals))
-    losing, worst = (np.percentile(found, (2.5, 97.5)) for found in ((deals < -loss).sum(axis=1), deals.min(axis=1)))
+    spread, spreads = (_spread(rows, n) for rows in (true, draws))
+    losing, worst = (np.percentile(each, (2.5, 97.5)) for each in (n_losing(draws, loss), draws.min(axis=1)))
     return Permuted(
         n_draws,
         losing_low=float(losing[0]),
@@ -72,6 +73,27 @@ def permuted(
         spread=float(np.sqrt(spread / spreads.mean())),
         p=float((1 + (spreads >= spread).sum()) / (1 + n_draws)),
     )
+
+
+def strata(*columns: ArrayLike) -> NDArray[np.intp]:
+    """A number for each row that is the same for rows that agree in all columns, such as class and series."""
+    numbers = np.zeros(len(np.asarray(columns[0])), np.intp)
+    for column in columns:
+        values = np.unique(np.asarray(column).astype(str), return_inverse=True)[1]
+        numbers = np.unique(numbers * (values.max(initial=0) + 1) + values, return_inverse=True)[1]
+    return numbers
+
+
+def _add_permuted(
+    draws: NDArray[np.floating],
+    changes: NDArray[np.floating],
+    owners: NDArray[np.integer],
+    random: np.random.Generator,
+) -> None:
+    """Add to each draw's members the sums of what they get of one stratum, whose examples stand member by member."""
+    firsts = np.flatnonzero(np.diff(owners, prepend=-1))
+    shuffled = random.permuted(np.broadcast_to(changes, (len(draws), len(changes))), axis=1)
+    draws[:, owners[firsts]] += np.add.reduceat(shuffled, firsts, axis=1)
 
 
 def _spread(changes: NDArray[np.floating], n: NDArray[np.integer]) -> NDArray[np.floating]:

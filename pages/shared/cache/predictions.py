@@ -95,10 +95,10 @@ def subgroup_levels(asked: Asked, examples_set: str, columns: tuple[str, ...], p
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def dealt(
-    asked: tuple[Hashable, ...], _change: np.ndarray, _member: np.ndarray, _label: np.ndarray, loss: float
+    asked: tuple[Hashable, ...], _change: np.ndarray, _member: np.ndarray, _stratum: np.ndarray, loss: float
 ) -> Permuted:
-    """Members beside random deals of their examples; `asked` says what the arrays were made from."""
-    return permuted(_change, _member, _label, loss)
+    """Members beside random permutations of their examples; `asked` says what the arrays were made from."""
+    return permuted(_change, _member, _stratum, loss)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -3,29 +3,42 @@
 from engine.analysis.members.accuracy import MemberFacts
 from engine.analysis.members.permutation import Permuted
 from pages.shared import formats
-from pages.views.writers.words import Words
+from pages.views.writers.words import SIGNIFICANT, Words
 
-SIGNIFICANT = 0.05
 CERTAIN = 0.01
-"""A p below this is told as being below it: a few hundred deals know it no better."""
+"""A p below this is told as being below it: a few hundred draws know it no better."""
 
 
-def chance_sentence(dealt: Permuted, facts: MemberFacts, of: Words) -> str:
-    """The members beside random deals of their examples; markdown."""
+def count_sentence(facts: MemberFacts, dealt: Permuted, of: Words) -> str:
+    """How many members lose more than the mean one, beside what chance gives; markdown."""
     member, members = formats.plain(of.member), formats.plain(of.members)
+    if facts.worst is None:
+        return f"**No {member} can be compared**: {facts.reason}."
+    text = (
+        f"**{formats.count(facts.n_losing)} of {formats.count(facts.n_members)} {members} lose at least "
+        f"{formats.points_in_words(facts.loss, 0)} more than the average {member}**"
+    )
+    return f"{text}." if dealt.reason else f"{text}; chance would give {losing_by_chance(dealt)}."
+
+
+def chance_sentence(dealt: Permuted, facts: MemberFacts, of: Words, within: str = "") -> str:
+    """The members beside random permutations of their examples, which stay within a class and `within`; markdown."""
+    members = formats.plain(of.members)
     if dealt.reason:
         return f"Whether {members} differ more than by chance cannot be said: {dealt.reason}."
     p = f"p < {CERTAIN:g}" if dealt.p < CERTAIN else f"p = {dealt.p:.2f}"
     verdict = (
-        f"**{members.capitalize()} differ more than by chance**: their changes spread {formats.times(dealt.spread)} as "
-        f"wide as chance would spread them ({p})."
+        f"**{members.capitalize()} differ more than by chance**: losses vary {formats.times(dealt.spread)} as much "
+        f"between {members} as chance explains ({p})."
         if dealt.p < SIGNIFICANT
         else f"**{members.capitalize()} may differ by chance alone** ({p})."
     )
+    worst = (facts.worst_before or 0.0) - (facts.worst_after or 0.0)
+    kind = f" and {formats.plain(within.replace('_', ' '))}" if within else ""
     return (
-        f"{verdict} If it did not matter which {member} {of.examples} are from, {losing_by_chance(dealt)} "
-        f"{members} would lose more than {formats.points_in_words(facts.loss, 0)}, and the one hit hardest "
-        f"{worst_by_chance(dealt)}."
+        f"{verdict} By chance alone {losing_by_chance(dealt)} {members} would lose that much, and the worst would lose "
+        f"{worst_by_chance(dealt)}, not {100 * worst:.1f}. Chance: {formats.count(dealt.n_draws)} times, {of.examples} "
+        f"of one class{kind} change hands at random."
     )
 
 

@@ -73,8 +73,13 @@ def before_after(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go
     return figure
 
 
-def change_against(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go.Figure:
-    """Change of accuracy in points against the attribute, with a line and its 95 % band per series."""
+def change_against(
+    table: pd.DataFrame, look: Look, colours: dict[str, str], curve: pd.DataFrame | None = None
+) -> go.Figure:
+    """Change of accuracy in points against the attribute, with a line and its 95 % band per series.
+
+    `curve` has x and y, changes of accuracy, of one curve over all series.
+    """
     assert look.attribute is not None
     table = table.assign(points=100 * table["change"])
     figure = go.Figure()
@@ -88,8 +93,15 @@ def change_against(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> 
     if len(colours) > 1:
         drawn = _fitted(table, look.attribute, "all")
         _add_line(figure, drawn["x"], drawn["y"], "all", ink(look.dark), "dot", 2)
+    if curve is not None and len(curve):
+        _add_line(figure, curve["x"], 100 * curve["y"], "curve over all", ink(look.dark), "solid", 1.5)
     _add_chosen(figure, table, look, look.attribute, "points")
     return styled(figure, f"mean {look.attribute_label} of the {look.word}", "change of accuracy (points)", 460)
+
+
+def attribute_grid(table: pd.DataFrame, look: Look) -> np.ndarray:
+    """Values over the range of the attribute at which a curve is drawn."""
+    return np.linspace(table[look.attribute].min(), table[look.attribute].max(), 80)
 
 
 def attribute_histogram(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go.Figure:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.analysis.example_columns import MANY_MEMBERS, attribute_columns
 from engine.analysis.members.accuracy import member_accuracy
-from engine.analysis.members.permutation import Permuted
+from engine.analysis.members.permutation import Permuted, strata
 from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog, predictions
@@ -161,9 +161,10 @@ def permuted_losses(
     names = pd.Index(shown.table[shown.grouping])
     label = example_set.examples["label"].to_numpy()
     before, after = ((predicted == label).mean(axis=0) for predicted in (compared.before, compared.after))
-    asked = (frame.source, compared.runs, compared.level, shown.grouping, tuple(map(str, names)))
+    asked = (frame.source, compared.runs, compared.level, shown.grouping, shown.series or "", tuple(map(str, names)))
     member = names.get_indexer(pd.Index(example_set.examples[shown.grouping]))
-    return predictions.dealt(asked, after - before, member, label, loss)
+    stratum = strata(label, example_set.examples[shown.series]) if shown.series else strata(label)
+    return predictions.dealt(asked, after - before, member, stratum, loss)
 
 
 def _choose_series(series: str, palette: dict[str, str]) -> dict[str, str]:
@@ -182,7 +183,7 @@ def _choose_series(series: str, palette: dict[str, str]) -> dict[str, str]:
 def _least(table: pd.DataFrame, of: Words) -> int:
     largest = int(table["n"].max())
     least = st.slider(
-        f"At least so many {of.examples}",
+        f"{formats.plain(of.members).capitalize()} with at least N {of.examples}",
         1,
         max(largest, 2),
         min(MANY_MEMBERS, largest),

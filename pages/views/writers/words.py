@@ -12,10 +12,12 @@ from engine.analysis.curves.working_levels import WORKING
 from engine.analysis.members.accuracy import MemberFacts
 from engine.analysis.members.lines import FULL
 from engine.analysis.members.slopes import WITHIN, SlopeChange
+from engine.analysis.members.splines import Curve
 from engine.analysis.members.spread import typical_half_width
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS
 
+SIGNIFICANT = 0.05
 SMALL = 30
 """Below this many examples a member's rate is marked as shaky."""
 
@@ -37,6 +39,9 @@ ATTRIBUTES = {
     "distance": ("distance", "how far the image is from the mean training image of its class"),
     "entropy": ("entropy", "how varied the pixel values are, in bits"),
 }
+
+PROSE = {"abs_tilt": "slant"}
+"""Names that read better in a sentence than in a list."""
 
 LINES = {
     "intercept_before": "intercept before",
@@ -100,6 +105,11 @@ def attribute_label(name: str) -> str:
     return ATTRIBUTES[name][0] if name in ATTRIBUTES else name.replace("_", " ")
 
 
+def attribute_word(name: str) -> str:
+    """An attribute's name within a sentence."""
+    return PROSE.get(name, attribute_label(name))
+
+
 def member_words(member: str, dataset: str) -> Words:
     """What members and examples are called."""
     name = member.replace("_", " ")
@@ -107,45 +117,71 @@ def member_words(member: str, dataset: str) -> Words:
     return Words(name, f"{name}{ending}", "digits" if dataset in DIGITS else "examples")
 
 
-def loss_sentence(facts: MemberFacts, worst: str, moment: NetworkLabel, of: Words, where: str = "") -> str:
-    """How many members lose more than the loss, and who loses most; `where` is the worst member's series."""
-    member, members = formats.plain(of.member), formats.plain(of.members)
+def worst_sentence(facts: MemberFacts, worst: str, moment: NetworkLabel, of: Words, where: str = "") -> str:
+    """What the average member and the one hit hardest lose; `where` is the worst member's series."""
     if facts.worst is None:
-        return f"**No {member} can be compared**: {facts.reason}."
+        return ""
+    member = formats.plain(of.member)
     place = f"{formats.plain(where)}, " if where else ""
     few = ", too few to trust" if (facts.worst_n or 0) < SMALL else ""
     who = f"**{member} {formats.plain(worst)}** ({place}{formats.count(facts.worst_n or 0)} {of.examples}{few})"
     return (
-        f"**{formats.count(facts.n_losing)} of {formats.count(facts.n_members)} {members} lose more than "
-        f"{formats.points_in_words(facts.loss, 0)}** at {formats.sparsity(moment.sparsity)} sparsity "
-        f"({moment.network}, {moment.seeds}). Hit hardest: {who}, from {formats.percent(facts.worst_before or 0)} "
-        f"to {formats.percent(facts.worst_after or 0)}."
+        f"At {formats.sparsity(moment.sparsity)} sparsity ({moment.network}, {moment.seeds}) the average {member} goes "
+        f"from {formats.percent(facts.mean_before)} to {formats.percent(facts.mean_after)}. Hit hardest: {who}, from "
+        f"{formats.percent(facts.worst_before or 0)} to {formats.percent(facts.worst_after or 0)}."
     )
 
 
 def slope_sentence(changes: Sequence[SlopeChange], attribute: str, step: float, series: str) -> str:
-    """Whether the attribute matters more after pruning: within series where there are several, each apart, over all."""
+    """Whether more of the attribute goes with more loss: within series where there are several, each apart, pooled."""
     full, inside = changes[-1], next((row for row in changes if row.group == WITHIN and not row.reason), None)
     each = [row for row in changes[:-1] if row.group != WITHIN]
-    name, kind = formats.plain(attribute_label(attribute)), formats.plain(series.replace("_", " "))
+    name, kind = formats.plain(attribute_word(attribute)), formats.plain(series.replace("_", " "))
     change = inside or full
     if change.reason:
-        return f"Whether {name} matters more after pruning cannot be told: {change.reason}."
-    text = (
-        f"**{_verdict(change, name)}**: {formats.number(step)} more of it goes with "
-        f"{formats.points(step * change.slope_before, 2)} of accuracy before and "
-        f"{formats.points(step * change.slope_after, 2)} after, a change of {change_words(change, step)}"
-    )
-    text += f", the differences between {kind} taken out." if inside else "."
+        return f"Whether more {name} goes with more loss cannot be told: {change.reason}."
+    within = f", within one {kind}" if inside else ""
+    text = f"{_slope_verdict(change, name, step)}{within}."
     if len(each) > 1:
-        apart = "; ".join(f"{formats.plain(row.group)} {change_words(row, step)}" for row in each)
-        text += f" Each {kind} apart: {apart}."
+        apart = "; ".join(f"{formats.plain(row.group)} {loss_words(row, step)}" for row in each)
+        text += f" Points more lost, each {kind} apart: {apart}."
     if inside and not inside.low <= full.slope_change <= inside.high:
-        text += (
-            f" One line over all would mislead, {change_words(full, step)}: it mixes in how the {kind} differ in "
-            f"{name} and in what they lose."
-        )
+        text += f" Do not pool the {kind}: they differ in both {name} and loss (Simpson's paradox)."
     return text
+
+
+def loss_words(change: SlopeChange, step: float) -> str:
+    """Points more lost per step with the 95 % interval, as "0.6 (0.2 to 0.9)"; its reason where it is unknown."""
+    if change.reason:
+        return f"unknown ({change.reason})"
+    middle, low, high = (f"{-100 * step * end:z.1f}" for end in (change.slope_change, change.high, change.low))
+    return f"{middle} ({low} to {high})"
+
+
+def _slope_verdict(change: SlopeChange, name: str, step: float) -> str:
+    """Which way the loss goes with the attribute, and how far; nobody is told a direction that is open."""
+    more = f"each extra {formats.number(step)} of {name}"
+    if change.low <= 0 <= change.high:
+        low, high = (f"{-100 * step * end:+z.1f}" for end in (change.high, change.low))
+        return f"**Whether more {name} goes with more loss is open**: {more} changes the loss by {low} to {high} points"
+    size, near, far = (100 * step * abs(end) for end in (change.slope_change, change.low, change.high))
+    direction, verb = ("more", "costs another") if change.slope_change < 0 else ("less", "saves")
+    return (
+        f"**More {name} goes with {direction} loss**: {more} {verb} {size:.1f} points after pruning "
+        f"({min(near, far):.1f} to {max(near, far):.1f})"
+    )
+
+
+def curve_sentence(curve: Curve, attribute: str) -> str:
+    """Whether a straight line serves, or both too little and too much of the attribute go with loss."""
+    name = formats.plain(attribute_word(attribute))
+    if curve.reason:
+        return f"Whether the effect of {name} is straight cannot be told: {curve.reason}."
+    p = formats.p_value(curve.p_bend)
+    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    if curve.p_bend < SIGNIFICANT:
+        return f"**The effect of {name} is no straight line** ({p}): follow the curve in the chart, not the lines."
+    return f"A curve fits no better than a straight line ({p})."
 
 
 def change_words(change: SlopeChange, step: float) -> str:
@@ -154,16 +190,6 @@ def change_words(change: SlopeChange, step: float) -> str:
         return f"unknown ({change.reason})"
     low, high = (formats.points(step * end, 2).removesuffix(" pt") for end in (change.low, change.high))
     return f"{formats.points(step * change.slope_change, 2)} (95 %: {low} to {high})"
-
-
-def _verdict(change: SlopeChange, name: str) -> str:
-    if change.low <= 0 <= change.high:
-        return f"Whether {name} matters more after pruning is open"
-    name = name[:1].upper() + name[1:]
-    if change.slope_before * change.slope_after < 0:
-        return f"{name} matters in another way after pruning"
-    more = abs(change.slope_after) > abs(change.slope_before)
-    return f"{name} matters {'more' if more else 'less'} after pruning"
 
 
 def cautions(moment: NetworkLabel, n_missing: int, working: str, training: str) -> list[str]:
@@ -187,8 +213,8 @@ def scatter_caution(table: pd.DataFrame, of: Words, n_left_out: int) -> str:
     """How far to trust one point."""
     members, n = formats.plain(of.members), formats.count(float(table["n"].median()))
     text = (
-        f"With about {n} {of.examples} each, one point is good to ± {100 * typical_half_width(table):.0f} pt (95 %); "
-        f"the worst of {formats.count(len(table))} is partly chance."
+        f"Each dot is accurate to about ± {100 * typical_half_width(table):.0f} points (95 %, about {n} {of.examples} "
+        f"each); the worst of {formats.count(len(table))} is partly chance."
     )
     n_small = int((table["n"] < SMALL).sum())
     if n_small:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from engine.analysis.members.accuracy import NOBODY, hit_hardest, member_accuracy, member_facts
+from engine.analysis.members.accuracy import NOBODY, hit_hardest, member_accuracy, member_facts, n_losing
 
 
 def examples(n: int = 400, seed: int = 0) -> pd.DataFrame:
@@ -78,7 +78,13 @@ def test_facts_state_the_worst_member() -> None:
     worst = members.loc[members["change"].idxmin()]
     assert (facts.worst, facts.worst_n) == (str(worst["writer"]), worst["n"])
     assert facts.worst_before == 1 and facts.worst_after == pytest.approx(worst["after"])
-    assert facts.n_members == 20 and facts.n_losing == (members["change"] < -0.05).sum()
+    assert facts.n_members == 20 and facts.n_losing == (members["change"] <= members["change"].mean() - 0.05).sum()
+    assert 0 < facts.n_losing < (members["change"] <= -0.05).sum() and facts.mean_before == 1
+
+
+def test_losses_are_counted_against_the_mean_member_and_at_the_limit() -> None:
+    changes = np.array([[-0.30, -0.20, -0.20, -0.10], [0.0, 0.1, -0.1, 0.0], [-0.5, -0.5, -0.5, -0.5]])
+    assert n_losing(changes, 0.1).tolist() == [1, 1, 0]
 
 
 def test_no_members_give_facts_with_a_reason() -> None:

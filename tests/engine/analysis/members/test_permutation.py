@@ -1,10 +1,11 @@
-"""Members beside random deals: chance looks like chance, a planted difference is found, scipy agrees."""
+"""Members beside random permutations: chance looks like chance, a planted difference is found, scipy agrees."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from engine.analysis.members.permutation import NO_CHANGE, NO_MEMBERS, permuted
+from engine.analysis.members.accuracy import n_losing
+from engine.analysis.members.permutation import NO_CHANGE, NO_MEMBERS, permuted, strata
 
 
 def made(
@@ -40,10 +41,29 @@ def test_chance_is_found_as_often_as_it_should_be() -> None:
 
 def test_a_planted_difference_is_found() -> None:
     change, member, label = made(2, effect=0.1)
-    found = permuted(change, member, label, loss=0.2)
+    found = permuted(change, member, label, loss=0.05)
     means = np.bincount(member, change) / np.bincount(member)
     assert found.p == 1 / 501 and found.spread > 2
-    assert found.losing_low <= found.losing_high < (means < -0.2).sum()
+    assert found.losing_low <= found.losing_high < n_losing(means, 0.05)
+
+
+def test_a_loss_that_all_share_is_not_counted() -> None:
+    """Under a strong loss of everybody the count against zero is everybody; against the mean it is who pays."""
+    change, member, label = made(2, effect=0.1)
+    assert permuted(change - 0.5, member, label, loss=0.05).losing_high == permuted(change, member, label).losing_high
+
+
+def test_series_that_lose_more_are_no_difference_between_their_members() -> None:
+    change, member, label = made(7)
+    series = member % 2
+    harder = change - 0.3 * series
+    assert permuted(harder, member, label).p < 0.01
+    assert permuted(harder, member, strata(label, series)).p == permuted(change, member, strata(label, series)).p
+    assert permuted(change, member, strata(member)).reason == NO_CHANGE
+
+
+def test_strata_number_what_agrees_in_all_columns() -> None:
+    assert strata([3, 3, 1, 3], ["a", "b", "a", "a"]).tolist() == [1, 2, 0, 1]
 
 
 def test_who_has_the_harder_classes_is_no_difference_between_members() -> None:
@@ -57,14 +77,14 @@ def test_who_has_the_harder_classes_is_no_difference_between_members() -> None:
 
 def test_counts_are_those_of_plain_deals() -> None:
     change, member, label = made(4)
-    found, random = permuted(change, member, label, loss=0.15, n_draws=2000), np.random.default_rng(9)
+    found, random = permuted(change, member, label, loss=0.05, n_draws=2000), np.random.default_rng(9)
     losing, worst = [], []
     for _ in range(2000):
         given = change.copy()
         for one in np.unique(label):
             given[label == one] = random.permutation(given[label == one])
         means = np.array([given[member == who].mean() for who in np.unique(member)])
-        losing.append((means < -0.15).sum())
+        losing.append((means <= means.mean() - 0.05).sum())
         worst.append(means.min())
     assert (found.losing_low, found.losing_high) == pytest.approx(np.percentile(losing, (2.5, 97.5)), abs=1)
     assert (found.worst_low, found.worst_high) == pytest.approx(np.percentile(worst, (2.5, 97.5)), abs=0.02)

@@ -1,5 +1,7 @@
 """Changes of slope against statsmodels, and planted effects."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +19,9 @@ from engine.analysis.members.slopes import (
     slope_change,
     within_slopes,
 )
-from tests.support.members import members
+from tests.support.members import members, members_by_seed
+
+FULL_RUN = os.environ.get("PRUNESCOPE_FULL") == "1"
 
 
 def test_slope_change_equals_statsmodels() -> None:
@@ -42,6 +46,32 @@ def test_planted_slope_change_is_covered() -> None:
     assert 0.93 <= np.mean([fact.low <= -0.2 <= fact.high for fact in facts]) <= 0.97
     nothing = [paired_slopes(members(seed, effect=0.0), "abs_tilt").p for seed in range(600)]
     assert 0.03 <= np.mean(np.array(nothing) < 0.05) <= 0.07
+
+
+@pytest.mark.parametrize("seed_slope", [0.0, 0.03, 0.1])
+def test_intervals_of_slopes_cover_other_members_and_other_seeds(seed_slope: float) -> None:
+    draws = [members_by_seed(seed, seed_slope=seed_slope) for seed in range(1000 if FULL_RUN else 200)]
+    pooled = [paired_slopes(table, "abs_tilt", seeds=changes) for table, changes in draws]
+    inside = [within_slopes(table, "abs_tilt", "series", seeds=changes) for table, changes in draws]
+    low, high = (0.93, 0.97) if FULL_RUN else (0.91, 0.985)
+    for slopes in (pooled, inside):
+        assert low <= np.mean([fact.low <= -0.2 <= fact.high for fact in slopes]) <= high
+
+
+def test_test_of_a_slope_over_seeds_rejects_as_often_as_it_says() -> None:
+    draws = [members_by_seed(seed, effect=0.0) for seed in range(1000 if FULL_RUN else 200)]
+    p = np.array([paired_slopes(table, "abs_tilt", seeds=changes).p for table, changes in draws])
+    low, high = (0.03, 0.07) if FULL_RUN else (0.015, 0.09)
+    assert low <= (p < 0.05).mean() <= high
+
+
+def test_members_alone_do_not_cover_other_seeds() -> None:
+    table, changes = members_by_seed(seed_slope=0.1)
+    alone, both = (slope_change(table, "abs_tilt", "series", seeds=seeds) for seeds in (None, changes))
+    assert (alone["slope_change"] == both["slope_change"]).all() and (alone["n_seeds"] == 1).all()
+    assert (both["slope_change_se"] > alone["slope_change_se"]).all() and (both["n_seeds"] == 6).all()
+    one = slope_change(table, "abs_tilt", "series", seeds=changes[:1])
+    pd.testing.assert_frame_equal(one, alone)
 
 
 def test_test_of_the_slope_says_why_it_is_not_made() -> None:
