@@ -13,7 +13,8 @@ import pandas as pd
 
 from engine.analysis.frontier.choice import choices_by_measure, choose
 from engine.analysis.frontier.points import operating_points, seed_points
-from engine.analysis.frontier.stability import agreement, seed_means
+from engine.analysis.frontier.resampling import seed_grid
+from engine.analysis.frontier.stability import agreement
 from engine.analysis.frontier.weight_ranges import change_over_weights
 from engine.analysis.unfairness import unfairness_table
 from engine.pruning.techniques import TECHNIQUES
@@ -47,12 +48,12 @@ def computation_milliseconds(study: Study, together: bool) -> float:
         levels, classes = (_rows(table, dict(zip(SAME, largest, strict=True))) for table in (levels, classes))
     unfairness = unfairness_table(classes)
     points, seeds = operating_points(levels, unfairness), seed_points(levels, unfairness)
-    means = seed_means(seeds, "max_min")
+    grid = seed_grid(seeds, "max_min")
     taken: dict[str, list[float]] = {weight: [] for weight in WEIGHTS}
     for weight in WEIGHTS * 10:
         began = time.thread_time()
         choice = choose(points, 0.9, float(weight))
-        agreement(points, seeds, choice, means=means)
+        agreement(points, seeds, choice, grid=grid)
         change_over_weights(points, choice, (0.01, 1000.0))
         choices_by_measure(points, 0.9, float(weight))
         taken[weight].append(1000 * (time.thread_time() - began))

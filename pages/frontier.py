@@ -9,7 +9,7 @@ from engine.analysis.frontier.stability import agreement
 from engine.analysis.frontier.weight_ranges import change_over_weights
 from engine.analysis.unfairness import UNFAIRNESS
 from pages.shared.cache import catalog, extras
-from pages.shared.cache.points import by_seed, class_rows, hover_texts, resampled
+from pages.shared.cache.points import by_seed, by_seed_and_point, class_rows, hover_texts
 from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import open_page
 from pages.shared.layout import show_chart
@@ -18,6 +18,7 @@ from pages.shared.pickers import choose_axis
 from pages.views.frontier import charts, tables
 from pages.views.frontier.decision_record import decision_html, decision_json
 from pages.views.frontier.sizes import size_sentence, size_table
+from pages.views.frontier.sureness import winners_caption, winners_table
 from pages.views.frontier.words import choice_sentence, no_choice, stakeholder_sentence
 
 WEIGHTS = [tables.weight_text(10 ** (step / 10)) for step in range(-20, 31)]
@@ -80,7 +81,7 @@ second = choose(points, threshold / 100, float(second_weight), measure) if secon
 if choice.chosen is None:
     above.info(no_choice(choice, points), icon=":material/info:")
     st.stop()
-trust = agreement(points, seeds, choice, means=resampled(frame.source, frame.experiment, measure))
+trust = agreement(points, seeds, choice, grid=by_seed_and_point(frame.source, frame.experiment, measure))
 wins = change_over_weights(points, choice, charts.WEIGHTS)
 above.markdown(choice_sentence(points, choice, trust))
 if second is not None:
@@ -120,8 +121,17 @@ st.dataframe(
     column_config=tables.frontier_columns(measure),
     alt="The points of the frontier, the chosen one first.",
 )
-if trust.table["share"].isna().any():
-    st.caption("Where a point has one seed only, nothing can be said about how sure the choice is.")
+if trust.table["reason"].any():
+    st.caption("A network with one seed takes part with its one value; how sure it is cannot be said.")
+if trust.verdict.word:
+    st.markdown("##### How sure the choice is")
+    st.dataframe(
+        winners_table(points, choice, trust),
+        hide_index=True,
+        column_config={"wins": st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100)},
+        alt="How often each network wins when seeds are drawn again.",
+    )
+    st.caption(winners_caption(trust))
 
 others, record = st.columns([3, 2], gap="large")
 with others:

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.quiet
 
 def answer(page: Page) -> Any:
     """The sentence that says which network to ship."""
-    return page.get_by_test_id("stMarkdownContainer").get_by_text(re.compile("^Ship ")).locator("xpath=..").first
+    opening = re.compile("^(Clear|Close call|Toss-up|Ship)")
+    return page.get_by_test_id("stMarkdownContainer").get_by_text(opening).locator("xpath=..").first
 
 
 def move(page: Page, slider: str, *keys: str) -> str:
@@ -55,7 +56,7 @@ def test_choice_moves_returns_by_its_link_and_is_recorded(
     first = answer(page).inner_text()
     sparser = move(page, "threshold", "Home")
     fairer = move(page, "weight", "End")
-    assert len({first, sparser, fairer}) == 3 and fairer.startswith("Ship the dense network")
+    assert len({first, sparser, fairer}) == 3 and "the dense network" in fairer.split(",")[0]
     chosen = move(page, "weight", "Home", "ArrowRight", "ArrowRight")
     watched.settle()
     link = page.url

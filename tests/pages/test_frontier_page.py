@@ -63,10 +63,13 @@ def page(studies: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return open_page
 
 
+OPENINGS = ("**Clear: ", "**Close call: ", "**Toss-up: ", "**Ship", "**No ", "**Nothing", "**This")
+
+
 def sentence(app: AppTest) -> str:
     """The page's answer."""
     said = [str(part.value) for part in (*app.markdown, *app.info)]
-    return next(text for text in said if text.startswith(("**Ship", "**No ", "**Nothing", "**This")))
+    return next(text for text in said if text.startswith(OPENINGS))
 
 
 def tables(studies: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -77,7 +80,7 @@ def tables(studies: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def shown(app: AppTest, place: int) -> pd.DataFrame:
-    """One of the page's tables: the frontier, then the measures."""
+    """One of the page's tables: the frontier, how sure the choice is, the measures."""
     return app.dataframe[place].value
 
 
@@ -94,14 +97,19 @@ def test_page_shows_the_engines_choice(page: Any, studies: Path, threshold: floa
     said = sentence(app)
     assert formats.percent(chosen["accuracy"]) in said and formats.unfairness(chosen["max_min"], "max_min") in said
     assert "the dense network" in said if chosen["level"] == 0 else formats.sparsity(chosen["sparsity"]) in said
-    share = agreement(points, seeds, choice).table.set_index("position")["share"][choice.chosen]
-    assert f"{100 * share:.0f} % choose it too" in said
+    trust = agreement(points, seeds, choice)
+    assert said.startswith(f"**{trust.verdict.word.capitalize()}: ")
+    assert f"{100 * trust.verdict.share:.0f} % of redrawn seeds" in said
+    assert len(said.split(". ")[0].split()) <= 30
+    assert ("wins more often" in said) == (trust.verdict.rival_share > trust.verdict.share)
+    wins = shown(app, 1)
+    assert wins["wins"].sum() == pytest.approx(100)
     front, places = shown(app, 0), points[choice.frontier]
     assert len(front) == (places["level"] > 0).sum() + 1, "the dense network stands there once"
     assert list(front[""]).count("★") == 1 and front["resamples"].notna().all()
     assert front["value"].iloc[0] == pytest.approx(choice.values[choice.chosen])
     by_measure = choices_by_measure(points, threshold / 100, float(weight))
-    assert list(shown(app, 1)["sparsity"]) == [formats.sparsity(value) for value in by_measure["sparsity"]]
+    assert list(shown(app, 2)["sparsity"]) == [formats.sparsity(value) for value in by_measure["sparsity"]]
 
 
 def test_moving_a_slider_changes_the_choice(page: Any) -> None:
@@ -160,8 +168,9 @@ def test_third_dimension_is_drawn_on_demand(page: Any) -> None:
 @pytest.mark.parametrize("study", ["one-run", "one-seed", "one-level"])
 def test_one_seed_is_said(page: Any, study: str) -> None:
     app = page(study)
-    assert "mean of 1 seed." in sentence(app) and "resamples" not in sentence(app)
-    assert any("one seed only" in str(part.value) for part in app.caption)
+    assert "mean of 1 seed." in sentence(app) and "redrawn" not in sentence(app)
+    assert "one seed cannot say how sure" in sentence(app)
+    assert any("network with one seed" in str(part.value) for part in app.caption)
     assert shown(app, 0)["resamples"].isna().all()
 
 
@@ -178,7 +187,7 @@ def test_class_without_examples_is_said(page: Any, studies: Path) -> None:
 def test_measure_that_cannot_be_estimated_is_left_out_with_its_reason(page: Any) -> None:
     app = page("no-losses", measure="Excessive loss gap")
     assert "Excessive loss gap" not in app.selectbox(key="measure").options
-    row = shown(app, 1).set_index("measure").loc["Excessive loss gap"]
+    row = shown(app, 2).set_index("measure").loc["Excessive loss gap"]
     assert row["chosen"] == formats.MISSING and "no point that reaches" in row["unfairness"]
 
 
@@ -190,7 +199,7 @@ def test_study_without_any_measure_says_why(page: Any) -> None:
 
 def test_study_without_dense_level_still_chooses(page: Any) -> None:
     app = page("no-dense", weight="0.01", threshold="60")
-    assert "Ship" in sentence(app) and "Max - min of change" not in app.selectbox(key="measure").options
+    assert "ship" in sentence(app) and "Max - min of change" not in app.selectbox(key="measure").options
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """How sure is the choice: how often is each point chosen when the seeds are drawn again?"""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +7,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from engine.analysis.frontier.choice import ROUNDING, Choice, reaches, value
+from engine.analysis.frontier.confidence_set import PairedDifference, confidence_set, paired_difference
+from engine.analysis.frontier.resampling import Resamples, SeedGrid, resampled_means, resamples, seed_grid
+from engine.analysis.frontier.verdict import Verdict, verdict
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -15,6 +17,13 @@ Ints = NDArray[np.intp]
 ONE_SEED = "one seed only, so that there is nothing to draw from"
 CELLS = 50_000
 """Resampled means held at a time; few enough to stay in the processor's cache."""
+
+RARE = 0.01
+"""Share of resamples up to which a network is counted among the others."""
+
+
+MOST_COMPARED = 200
+"""Points with the highest values among which the confidence set is sought."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,49 +33,25 @@ class Agreement:
     table: pd.DataFrame
     """One row per contender, most often chosen first: position, n_seeds, share, passes, reason."""
     nothing: float
-    """Share of the resamples in which no point reaches the threshold; NaN if no contender has two seeds."""
+    """Share of the resamples in which no point reaches the threshold; with the shares it adds to 1."""
     n_resamples: int
-
-
-@dataclass(frozen=True, eq=False)
-class SeedMeans:
-    """Means of drawn seeds, (n_points, n_resamples) each by the point's number, NaN for a point without an estimate.
-
-    Neither threshold nor weight plays a part, so that a page draws once.
-    """
-
-    measure: str
-    sparsity: Floats
-    unfairness: Floats
-    accuracy: Floats
+    exact: bool
+    """Whether these are all resamples that there are."""
+    verdict: Verdict
+    confidence_set: tuple[int, ...]
+    """Places of the points that cannot be told from the best at 95 %, the highest mean value first."""
+    against_runner_up: PairedDifference
+    """Unfairness of the chosen point minus the runner-up's."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Contenders:
-    """Points that a draw may choose, with value and accuracy of each seed in a row; point i has n_seeds[i] of them,
-    from starts[i] on."""
+    """Points that a draw may choose, with their numbers by seed and point."""
 
     position: Ints
-    starts: Ints
-    n_seeds: Ints
     values: Floats
     accuracy: Floats
-
-
-def seed_means(seeds: pd.DataFrame, measure: str, n_resamples: int = 500, seed: int = 0) -> SeedMeans:
-    """What `agreement` draws, for every point of `seed_points`; it takes 24 bytes a point and resample."""
-    columns = seeds[["sparsity", measure, "accuracy"]].to_numpy(float)
-    known = np.flatnonzero(np.isfinite(columns).all(axis=1))
-    point = seeds["point"].to_numpy()[known]
-    starts = np.flatnonzero(np.diff(point, prepend=-1))
-    n_seeds = np.diff(starts, append=len(known))
-    draws = seed_draws(n_resamples, int(n_seeds.max(initial=0)), seed)
-    means = np.full((3, int(seeds["point"].max()) + 1 if len(seeds) else 0, n_resamples), np.nan)
-    for n in np.unique(n_seeds):
-        these = starts[n_seeds == n]
-        drawn = columns[known[these + np.arange(n)[:, None]]]
-        means[:, point[these]] = (_shares(draws, n) @ drawn.reshape(n, -1)).reshape(n_resamples, -1, 3).T
-    return SeedMeans(measure, *means)
+    unfairness: Floats
 
 
 def agreement(
@@ -75,101 +60,122 @@ def agreement(
     choice: Choice,
     n_resamples: int = 500,
     seed: int = 0,
-    means: SeedMeans | None = None,
+    grid: SeedGrid | None = None,
 ) -> Agreement:
-    """Bootstrap over seeds: each point's n seeds are drawn n times with replacement, then threshold and value decide.
+    """Bootstrap over seeds: n seeds are drawn n times with replacement, then threshold and value decide.
 
-    `seeds` comes from `seed_points`, `points` from `operating_points` (rows may be left out). One draw serves all
-    points with equally many seeds: runs of one seed share split and dense network, so they are compared within it.
-    `share` counts a tie for each of its points; `passes` is the share of resamples that reach the threshold. Both are
-    NaN for a point with one seed, which still takes part with its one value. Points that no draw can choose are no
-    contenders. Given `means` of all these seeds, what they hold is not drawn again.
+    `seeds` comes from `seed_points`, `points` from `operating_points` (rows may be left out); `grid` is their
+    `seed_grid`, where it is kept. One draw serves all points: runs of one seed share split and dense network, so they
+    are compared within it. All resamples are counted while seeds are few, else `n_resamples` are drawn. One point is
+    chosen in each: a tie goes as `choose` breaks it. `passes` is the share of resamples that reach the threshold. A
+    point with one seed takes part with its one value and has the reason ONE_SEED; where every contender is such, shares
+    and `nothing` are NaN. Points that no draw can choose are no contenders.
     """
-    contenders = _contenders(points, seeds, choice)
-    n = contenders.n_seeds
-    wins, passes, nothing = np.zeros(len(n)), np.zeros(len(n)), 0
-    if means is not None:
-        n_resamples = means.accuracy.shape[1]
-        parts: Iterable[tuple[Floats, Floats]]
-        parts = [_looked_up(means, points["point"].to_numpy()[contenders.position], choice)]
-    else:
-        draws = seed_draws(n_resamples, int(n.max(initial=0)), seed)
-        pieces = np.array_split(draws, 1 + n_resamples * len(n) // CELLS, axis=1)
-        parts = (_resampled(contenders, piece) for piece in pieces)
-    for values, accuracy in parts:
+    grid = seed_grid(seeds, choice.measure) if grid is None else grid
+    contenders = _contenders(points, grid, choice)
+    draws = resamples(len(grid.accuracy), n_resamples, seed)
+    n = np.isfinite(contenders.values).sum(axis=0)
+    wins, passes, nothing = np.zeros(len(n)), np.zeros(len(n)), 0.0
+    pieces = np.array_split(np.arange(len(draws.weights)), 1 + len(draws.weights) * len(n) // CELLS)
+    for piece in pieces:
+        counts, weights = draws.counts[piece], draws.weights[piece]
+        accuracy = resampled_means(contenders.accuracy, counts)
         passed = reaches(accuracy, choice.threshold)
-        values[~passed] = -np.inf
+        values = np.where(passed, resampled_means(contenders.values, counts), -np.inf)
         best = values.max(axis=1, initial=-np.inf)
-        passes += passed.sum(axis=0)
-        wins += (passed & (values >= best[:, None] - _slack(choice))).sum(axis=0)
-        nothing += int((best == -np.inf).sum())
+        won = best > -np.inf
+        tied = values[won] >= best[won, None] - _slack(choice)
+        wins += np.bincount(_firsts(tied, contenders, counts[won], accuracy[won]), weights[won], len(n))
+        passes += weights @ passed
+        nothing += float(weights[~won].sum())
     alone = n < 2
+    untold = bool(alone.all()) if len(n) else len(grid.accuracy) < 2
     table = pd.DataFrame(
         {
             "position": contenders.position,
             "n_seeds": n,
-            "share": np.where(alone, np.nan, wins / n_resamples),
-            "passes": np.where(alone, np.nan, passes / n_resamples),
+            "share": np.nan if untold else wins,
+            "passes": np.nan if untold else passes,
             "reason": np.where(alone, ONE_SEED, ""),
         }
     ).sort_values("share", ascending=False, kind="stable", ignore_index=True)
-    return Agreement(table, np.nan if alone.all() else nothing / n_resamples, n_resamples)
+    peers = _not_told_from_best(points, grid, choice, draws)
+    return Agreement(
+        table,
+        np.nan if untold else nothing,
+        len(draws.weights),
+        draws.exact,
+        verdict(choice, table, peers),
+        peers,
+        _against_runner_up(points, grid, choice),
+    )
 
 
-def seed_draws(n_resamples: int, most: int, seed: int) -> Floats:
-    """Numbers in [0, 1), (most seeds, n_resamples); draw k of a point with n seeds takes seed floor(n x number k)."""
-    return np.random.default_rng(seed).random((most, n_resamples))
+def winners(trust: Agreement) -> pd.DataFrame:
+    """Who wins how often: position, n_networks, share; it adds to 1, or is empty where nothing could be drawn.
+
+    A row for each network that wins in more than RARE of the resamples, on the frontier or not; then with <NA> for a
+    position the others together, and with 0 networks the resamples in which none reaches the threshold, if any.
+    """
+    shares = trust.table["share"].to_numpy(float)
+    listed, rest = trust.table[shares > RARE], shares[(shares <= RARE) & (shares > 0)]
+    rows = [(place, 1, share) for place, share in zip(listed["position"], listed["share"], strict=True)]
+    rows += [(pd.NA, len(rest), rest.sum())] if len(rest) else []
+    rows += [(pd.NA, 0, trust.nothing)] if trust.nothing > 0 else []
+    places, counts, parts = zip(*rows, strict=True) if rows else ((), (), ())
+    return pd.DataFrame(
+        {"position": pd.array(places, "Int64"), "n_networks": np.array(counts, int), "share": np.array(parts, float)}
+    )
 
 
-def _resampled(contenders: _Contenders, draws: Floats) -> tuple[Floats, Floats]:
-    """Mean value and accuracy of the drawn seeds, (n_resamples, n_contenders) each."""
-    values, accuracy = np.empty((2, draws.shape[1], len(contenders.position)))
-    for n in np.unique(contenders.n_seeds):
-        these = np.flatnonzero(contenders.n_seeds == n)
-        rows = contenders.starts[these] + np.arange(n)[:, None]
-        shares = _shares(draws, n)
-        values[:, these] = shares @ contenders.values[rows]
-        accuracy[:, these] = shares @ contenders.accuracy[rows]
-    return values, accuracy
+def _not_told_from_best(points: pd.DataFrame, grid: SeedGrid, choice: Choice, draws: Resamples) -> tuple[int, ...]:
+    """The model confidence set among points that reach the threshold; of many, among the MOST_COMPARED best."""
+    place = np.flatnonzero(choice.survivors & np.isfinite(choice.values))
+    place = place[np.argsort(-choice.values[place], kind="stable")][:MOST_COMPARED]
+    number = points["point"].to_numpy()[place]
+    values = value(grid.sparsity[:, number], grid.unfairness[:, number], choice.weight)
+    return tuple(place[confidence_set(values, draws)].tolist())
 
 
-def _shares(draws: Floats, n: int) -> Floats:
-    """How much of each draw each of n seeds is, (n_resamples, n)."""
-    drawn = (draws[:n] * n).astype(int) + n * np.arange(draws.shape[1])
-    return np.bincount(drawn.ravel(), minlength=n * draws.shape[1]).reshape(-1, n) / n
+def _against_runner_up(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> PairedDifference:
+    if choice.chosen is None or choice.runner_up is None:
+        return paired_difference(np.zeros(0), np.zeros(0))
+    one, other = points["point"].to_numpy()[[choice.chosen, choice.runner_up]]
+    return paired_difference(grid.unfairness[:, one], grid.unfairness[:, other])
 
 
-def _looked_up(means: SeedMeans, point: Ints, choice: Choice) -> tuple[Floats, Floats]:
-    """What `_resampled` gives, from means that were drawn before."""
-    if means.measure != choice.measure:
-        raise ValueError(f"The means are of {means.measure!r}, the choice is by {choice.measure!r}.")
-    values = value(means.sparsity[point], means.unfairness[point], choice.weight)
-    return values.T, means.accuracy[point].T
-
-
-def _contenders(points: pd.DataFrame, seeds: pd.DataFrame, choice: Choice) -> _Contenders:
+def _contenders(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> _Contenders:
     """The points that some draw could choose, with the chosen point and its runner-up in any case.
 
     A mean of drawn seeds lies between the least and the largest of them, which bounds each point's value and accuracy.
     """
-    point = seeds["point"].to_numpy()
-    place = np.full(point.max(initial=-1) + 1, -1)
-    place[points["point"].to_numpy()] = np.arange(len(points))
-    accuracy = seeds["accuracy"].to_numpy(float)
-    values = value(seeds["sparsity"], seeds[choice.measure], choice.weight)
-    rows = np.flatnonzero((place[point] >= 0) & np.isfinite(values) & np.isfinite(accuracy))
-    point, values, accuracy = point[rows], values[rows], accuracy[rows]
-    starts = np.flatnonzero(np.diff(point, prepend=-1))
-    if not len(starts):
-        return _Contenders(starts, starts, starts, values, accuracy)
-    sure = reaches(np.minimum.reduceat(accuracy, starts), choice.threshold)
-    beaten = np.minimum.reduceat(values, starts)[sure].max(initial=-np.inf) - _slack(choice)
-    could = np.maximum.reduceat(values, starts) >= beaten
-    could &= reaches(np.maximum.reduceat(accuracy, starts), choice.threshold - ROUNDING)
-    position = place[point[starts]]
-    could |= np.isin(position, [place for place in (choice.chosen, choice.runner_up) if place is not None])
-    n_seeds = np.diff(starts, append=len(rows))
-    return _Contenders(position[could], starts[could], n_seeds[could], values, accuracy)
+    if grid.measure != choice.measure:
+        raise ValueError(f"The grid is of {grid.measure!r}, the choice is by {choice.measure!r}.")
+    place, number = np.arange(len(points)), points["point"].to_numpy()
+    values = value(grid.sparsity[:, number], grid.unfairness[:, number], choice.weight)
+    accuracy, unfairness = grid.accuracy[:, number], grid.unfairness[:, number]
+    if not len(values):
+        return _Contenders(place[:0], values[:, :0], accuracy[:, :0], unfairness[:, :0])
+    sure = reaches(np.fmin.reduce(accuracy), choice.threshold)
+    beaten = np.fmin.reduce(values)[sure].max(initial=-np.inf) - _slack(choice)
+    could = np.fmax.reduce(values) >= beaten
+    could &= reaches(np.fmax.reduce(accuracy), choice.threshold - ROUNDING)
+    could |= np.isin(place, [at for at in (choice.chosen, choice.runner_up) if at is not None])
+    at = np.flatnonzero(could & np.isfinite(accuracy).any(axis=0))
+    return _Contenders(place[at], values[:, at], accuracy[:, at], unfairness[:, at])
+
+
+def _firsts(tied: NDArray[np.bool_], contenders: _Contenders, counts: Floats, accuracy: Floats) -> Ints:
+    """Which of the tied contenders `choose` takes in each resample: the fairer, the more accurate, the first."""
+    several = np.flatnonzero(tied.sum(axis=1) > 1)
+    if len(several):
+        among = tied[several]
+        for numbers in (resampled_means(contenders.unfairness, counts[several]), -accuracy[several]):
+            numbers = np.where(among, numbers, np.inf)
+            among = among & (numbers <= numbers.min(axis=1, keepdims=True) + ROUNDING)
+        tied[several] = among
+    firsts: Ints = tied.argmax(axis=1) if tied.shape[1] else np.zeros(0, int)
+    return firsts
 
 
 def _slack(choice: Choice) -> float:

@@ -9,13 +9,10 @@ from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.curves.worst_classes import worst_classes
 from engine.analysis.frontier.point_losses import class_losses
 from engine.analysis.frontier.points import seed_points
-from engine.analysis.frontier.stability import SeedMeans, seed_means
+from engine.analysis.frontier.resampling import SeedGrid, seed_grid
 from pages.shared.cache.catalog import Experiment, Source, class_means, class_names, levels, operating, unfairness
 from pages.shared.cache.controls import classes_with_controls
 from pages.shared.names import point_hovers
-
-MANY_POINTS = 3_000
-"""Operating points up to which means of resampled seeds are kept; so many take 36 MB."""
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -25,10 +22,9 @@ def by_seed(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def resampled(source: Source, experiment: Experiment, measure: str) -> SeedMeans | None:
-    """Means of resampled seeds; None where there are too many points to keep them, so that they are drawn each time."""
-    points = operating(source, experiment)
-    return seed_means(by_seed(source, experiment), measure) if len(points) <= MANY_POINTS else None
+def by_seed_and_point(source: Source, experiment: Experiment, measure: str) -> SeedGrid:
+    """The same numbers laid out for resampling."""
+    return seed_grid(by_seed(source, experiment), measure)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)

@@ -108,7 +108,7 @@ def frontier_columns(measure: str) -> dict[str, Any]:
         "value": column.NumberColumn(format="%.3f", help="sparsity − weight × unfairness"),
         "wins at weights": column.TextColumn(help="At any weight in this range this point is chosen."),
         "resamples": column.ProgressColumn(
-            "chosen in resamples", format="%.0f %%", min_value=0, max_value=100, help="Seeds drawn again 500 times."
+            "chosen in resamples", format="%.0f %%", min_value=0, max_value=100, help="Share of redrawn seeds."
         ),
         "mitigation": None,
     }

@@ -1,32 +1,66 @@
 """What the Frontier page says of the choice: what it costs, how sure it is, why there may be none."""
 
+import numpy as np
 import pandas as pd
 
 from engine.analysis.columns import VARIANT
 from engine.analysis.frontier.choice import BELOW_THRESHOLD, Choice, GiveUp
+from engine.analysis.frontier.confidence_set import PairedDifference
 from engine.analysis.frontier.stability import Agreement
+from engine.analysis.frontier.verdict import CLEAR, TOSS_UP
 from pages.shared import formats
 from pages.shared.names import measure_name, point_name
 
 
 def choice_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
-    """The choice, what it costs against the runner-up, and how sure it is."""
+    """How sure the choice is, the choice, and what it costs against the runner-up."""
     chosen = points.iloc[choice.chosen]
     gap = formats.unfairness(chosen[choice.measure], choice.measure)
     seeds = f"{formats.seeds(chosen['n_seeds'])}{_left_behind(points, chosen)}"
-    text = (
-        f"**Ship {point_name(chosen)}**: accuracy {formats.percent(chosen['accuracy'])}, "
-        f"unfairness {gap} ({measure_name(choice.measure).lower()}), mean of {seeds}."
-    )
+    text = f"{verdict_sentence(points, choice, trust)} It has accuracy {formats.percent(chosen['accuracy'])}, "
+    text += f"unfairness {gap} ({measure_name(choice.measure).lower()}), mean of {seeds}."
     if choice.runner_up is not None and choice.against_runner_up is not None:
         text += f" Against the runner-up, {point_name(points.iloc[choice.runner_up])}, it "
         text += give_up(choice.against_runner_up, choice.measure) + "."
-    share = trust.table.loc[trust.table["position"] == choice.chosen, "share"]
-    if len(share) and share.notna().all():
-        text += (
-            f" Of {trust.n_resamples} resamples of the seeds, {formats.percent(float(share.iloc[0]), 0)} choose it too."
-        )
-    return text
+        text += paired_sentence(trust.against_runner_up, choice.measure)
+    return text + _untold_sentence(choice, trust)
+
+
+def verdict_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
+    """The verdict, the network, how often it wins; and who wins more often or next, where it is not clear."""
+    sure, name = trust.verdict, point_name(points.iloc[choice.chosen])
+    if not sure.word:
+        return f"**Ship {name}**; {sure.reason}."
+    share, rival_share = (formats.percent(part, 0) for part in (sure.share, sure.rival_share))
+    if sure.word == TOSS_UP:
+        text = f"**Toss-up: {name}** has the best mean, yet wins in only {share} of redrawn seeds."
+    else:
+        text = f"**{sure.word.capitalize()}: ship {name}**, which wins in {share} of redrawn seeds."
+    if sure.rival is None or sure.word == CLEAR:
+        return text
+    how = f"more often, in {rival_share}" if sure.rival_share > sure.share else f"in {rival_share}"
+    rival = point_name(points.iloc[sure.rival])
+    return f"{text} {rival[0].upper()}{rival[1:]} wins {how}."
+
+
+def paired_sentence(difference: PairedDifference, measure: str) -> str:
+    """How far the difference of two unfairnesses may be off, seed by seed; empty where one seed cannot say."""
+    if np.isnan(difference.low):
+        return ""
+    mean, low, high = (
+        formats.points(part) if formats.in_points(measure) else formats.number(part)
+        for part in (difference.mean, difference.low, difference.high)
+    )
+    return f" Unfairness differs by {mean} (95 %: {low} to {high}, paired by seed)."
+
+
+def _untold_sentence(choice: Choice, trust: Agreement) -> str:
+    """How many other networks cannot be told from the best."""
+    n = len(set(trust.confidence_set) - {choice.chosen, *choice.twins})
+    if not n or not trust.verdict.word:
+        return ""
+    others = f"{formats.count(n)} other network{'s' if n > 1 else ''}"
+    return f" {others} cannot be told from the best by these seeds (95 %)."
 
 
 def give_up(against: GiveUp, measure: str) -> str:

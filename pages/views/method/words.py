@@ -62,8 +62,11 @@ INTERVALS = (
     "own: a line over all would also show how the series differ.",
     "**Whether writers differ at all**: the digits of each class are dealt anew to the writers who wrote some, 500 "
     "times. What they lose then is what chance alone gives; p is the share of deals that spread them at least as wide.",
-    "**The choice on the frontier, and which class falls first**: seeds are drawn again 500 times with replacement. "
-    "The share of draws that choose the same network, or name the same class, says how sure it is.",
+    "**Which class falls first**: seeds are drawn again 500 times with replacement. The share of draws that name the "
+    "same class says how sure it is.",
+    "**The choice on the frontier**: up to 8 seeds all ways to draw them again, else 500 draws; one draw serves all "
+    "networks. *Clear*: the choice wins in at least 80 % of draws and is alone in the 95 % confidence set (Hansen et "
+    "al. 2011). *Toss-up*: another wins more often, or it wins in under 30 %. Otherwise *close call*.",
     "**Class accuracy on many causes**: errors let neighbouring rows (HAC, as in the paper) or all rows of a run "
     "depend on each other.",
 )

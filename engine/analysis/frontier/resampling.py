@@ -1,0 +1,102 @@
+"""What would other draws of the seeds have given: every resample while they are few, random ones beyond."""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations_with_replacement
+from math import comb, factorial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+MOST_ENUMERATED = 8
+"""Seeds up to which all resamples are counted: 6 have 462, 8 have 6,435."""
+
+MANY_SEEDS = 64
+"""Different seeds up to which points are paired by seed; beyond, by a seed's rank within its point."""
+
+
+@dataclass(frozen=True, eq=False)
+class Resamples:
+    """Draws of n seeds out of n, with replacement; the order within a draw does not matter."""
+
+    counts: Floats
+    """How often each seed is drawn, (n_resamples, n_seeds)."""
+    weights: Floats
+    """Probability of each resample; they add to 1."""
+    exact: bool
+    """Whether these are all that there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeedGrid:
+    """Numbers of each point under each seed, (n_seeds, n_points) by the point's number; NaN where one is missing.
+
+    Neither threshold nor weight plays a part, so that a page makes it once.
+    """
+
+    measure: str
+    sparsity: Floats
+    unfairness: Floats
+    accuracy: Floats
+
+
+def resamples(n_seeds: int, n_drawn: int = 500, seed: int = 0) -> Resamples:
+    """All resamples with their probabilities up to MOST_ENUMERATED seeds, else `n_drawn` random ones."""
+    if n_seeds <= MOST_ENUMERATED:
+        return _enumerated(n_seeds)
+    counts = np.random.default_rng(seed).multinomial(n_seeds, np.full(n_seeds, 1 / n_seeds), n_drawn)
+    return Resamples(counts.astype(float), np.full(n_drawn, 1 / n_drawn), exact=False)
+
+
+@cache
+def _enumerated(n: int) -> Resamples:
+    """Each multiset of n seeds once; its probability is the multinomial n! / (prod counts! n^n)."""
+    drawn = np.array(list(combinations_with_replacement(range(n), n)), int).reshape(comb(2 * n - 1, n) if n else 1, n)
+    counts = (drawn[:, :, None] == np.arange(n)).sum(axis=1)
+    factorials = np.array([factorial(k) for k in range(n + 1)], float)
+    weights = factorials[n] / factorials[counts].prod(axis=1) / float(n**n)
+    return Resamples(counts.astype(float), weights, exact=True)
+
+
+def seed_grid(seeds: pd.DataFrame, measure: str) -> SeedGrid:
+    """The rows of `seed_points` with every number finite, laid out by seed and point."""
+    columns = seeds[["sparsity", measure, "accuracy"]].to_numpy(float)
+    rows = np.flatnonzero(np.isfinite(columns).all(axis=1))
+    point = seeds["point"].to_numpy(int)[rows]
+    slot = _slots(point, seeds["seed"].to_numpy()[rows])
+    shape = int(slot.max(initial=-1)) + 1, int(seeds["point"].max()) + 1 if len(seeds) else 0
+    numbers = np.full((3, *shape), np.nan)
+    numbers[:, slot, point] = columns[rows].T
+    return SeedGrid(measure, *numbers)
+
+
+def _slots(point: NDArray[np.intp], seed: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Row of the grid for each model: its seed, so that points are compared within one; its rank where that fails."""
+    names, slot = np.unique(seed, return_inverse=True)
+    if len(names) > MANY_SEEDS or len(np.unique(point * len(names) + slot)) < len(point):
+        order = np.argsort(point, kind="stable")
+        starts = np.flatnonzero(np.diff(point[order], prepend=-1))
+        slot = np.empty(len(point), int)
+        slot[order] = np.arange(len(point)) - np.repeat(starts, np.diff(starts, append=len(point)))
+    return slot
+
+
+def resampled_means(numbers: Floats, counts: Floats) -> Floats:
+    """Mean over the drawn seeds, (n_resamples, n_points), of numbers by seed and point.
+
+    A point that lacks a seed is the mean of the others drawn; where none of its own is drawn, of all that it has.
+    """
+    known = np.isfinite(numbers)
+    if known.all():
+        complete: Floats = counts @ numbers / counts.sum(axis=1, keepdims=True)
+        return complete
+    filled = np.where(known, numbers, 0.0)
+    total, drawn = counts @ filled, counts @ known
+    none = drawn == 0
+    total = np.where(none, filled.sum(axis=0), total)
+    drawn = np.where(none, np.where(known.any(axis=0), known.sum(axis=0), np.nan), drawn)
+    means: Floats = total / drawn
+    return means

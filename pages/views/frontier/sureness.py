@@ -1,0 +1,38 @@
+"""How often each network wins when the seeds are drawn again, as a table that adds to 100 %."""
+
+import pandas as pd
+
+from engine.analysis.frontier.choice import Choice
+from engine.analysis.frontier.stability import Agreement, winners
+from pages.shared import formats
+from pages.shared.names import point_with_level
+
+
+def winners_table(points: pd.DataFrame, choice: Choice, trust: Agreement) -> pd.DataFrame:
+    """One row per network that wins in more than 1 % of redrawn seeds, on the frontier or not, and the others."""
+    table = winners(trust)
+    peers = set(trust.confidence_set)
+    names, marks, gaps, told = [], [], [], []
+    for place, n_networks in zip(table["position"], table["n_networks"], strict=True):
+        point = None if place is pd.NA else points.iloc[int(place)]
+        names.append(_others(n_networks) if point is None else point_with_level(point))
+        marks.append("★" if place is not pd.NA and place == choice.chosen else "")
+        gaps.append(formats.MISSING if point is None else formats.unfairness(point[choice.measure], choice.measure))
+        told.append(formats.MISSING if point is None else "no" if place in peers else "yes")
+    return pd.DataFrame(
+        {"": marks, "network": names, "unfairness": gaps, "wins": 100 * table["share"], "told from the best": told}
+    )
+
+
+def winners_caption(trust: Agreement) -> str:
+    """What was drawn."""
+    count = formats.count(trust.n_resamples)
+    drawn = f"All {count} ways to redraw the seeds, each by its probability" if trust.exact else f"{count} redraws"
+    return f"{drawn}; a tie goes to the fairer. Told from the best: outside the 95 % confidence set."
+
+
+def _others(n: int) -> str:
+    """A row without a network of its own."""
+    if not n:
+        return "no network reaches the threshold"
+    return f"{formats.count(n)} other{'s' if n > 1 else ''}, each in at most 1 %"
