@@ -405,6 +405,18 @@ def test_the_experiment_of_most_models_comes_first_not_that_of_most_runs(tmp_pat
     assert [one.dataset for one in found] == ["long", "short"]
 
 
+@pytest.mark.parametrize(
+    ("preset", "paper", "n_seeds"),
+    [("paper-qmnist", "Paganini 2020", 6), ("recall-distortion", "Good 2022", 30), ("hooker", "Hooker 2020", 30)],
+)
+def test_runs_of_a_paper_s_preset_are_as_in_the_paper_but_for_their_seeds(
+    preset: str, paper: str, n_seeds: int
+) -> None:
+    for spec in load_preset(preset).specs:
+        assert protocol.difference_sentence(spec, n_seeds).replace("\\", "") == f"As in {paper}."
+        assert f"4 seeds so far (there {n_seeds})" in protocol.difference_sentence(spec, 4).replace("\\", "")
+
+
 def test_unequal_seeds_are_told_as_a_range() -> None:
     spec = load_preset("paper-qmnist").specs[0]
     assert "3 to 5 seeds so far (there 6)" in protocol.difference_sentence(spec, 3, 5).replace("\\", "")
