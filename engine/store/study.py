@@ -59,9 +59,7 @@ class Study(RunFiles):
 
     def training_examples(self, name: str) -> pd.DataFrame:
         """One row per example of the training side of a set's data: label, groups. Runs hold some out to validate."""
-        if name not in (names := self.training_sets()):
-            raise PruneScopeError(f"No training side of {name!r}; there is {', '.join(names) or 'none'}.")
-        return self._read_examples(f"{name}{_TRAINING}")
+        return self._training_table(name, None)
 
     def lacks_examples(self, spec: RunSpec) -> bool:
         """Whether examples of a finished run are gone: those that it was tested on, or that it was validated on."""
@@ -98,9 +96,14 @@ class Study(RunFiles):
             raise PruneScopeError(f"No example table {name!r}; there is {', '.join(names) or 'none'}.")
         return self._read_examples(table)
 
-    def _read_examples(self, table: str) -> pd.DataFrame:
+    def _training_table(self, name: str, columns: list[str] | None) -> pd.DataFrame:
+        if name not in (names := self.training_sets()):
+            raise PruneScopeError(f"No training side of {name!r}; there is {', '.join(names) or 'none'}.")
+        return self._read_examples(f"{name}{_TRAINING}", columns)
+
+    def _read_examples(self, table: str, columns: list[str] | None = None) -> pd.DataFrame:
         file = f"examples/{table}.parquet"
-        return from_parquet(self.read_bytes(file), file).to_pandas()
+        return from_parquet(self.read_bytes(file), file, columns).to_pandas()
 
     def _write_examples(self, table: str, rows: pd.DataFrame) -> None:
         path = self.path / "examples" / f"{table}.parquet"
@@ -153,7 +156,7 @@ class Study(RunFiles):
             )
         name, table = examples_name(record.spec), self.run_rows(key, VALIDATION, record)
         rows, n_classes = split_rows(table), len(self.class_facts(name))
-        labels = self.training_examples(name)["label"].to_numpy()[rows]
+        labels = self._training_table(name, ["label"])["label"].to_numpy()[rows]
         matrix = np.stack([decode(offset, labels, n_classes) for offset in table["offset"].to_pylist()])
         return table["level"].to_numpy(), matrix, rows
 

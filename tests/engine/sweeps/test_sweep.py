@@ -1,7 +1,6 @@
 """Many runs: what is planned adds up, what is missing is done, what fails is kept and does not stop the others."""
 
 import json
-import shutil
 import signal
 import subprocess
 from collections import deque
@@ -135,16 +134,20 @@ def test_a_failed_run_does_not_stop_the_others(tmp_path: Path) -> None:
     assert [states[spec.key] for spec in SPECS] == ["failed", "done", "done", "done"]
 
 
-def test_a_lost_example_table_is_brought_back_by_one_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", ["digits-official*", "digits-official-train.parquet"])
+def test_a_lost_example_table_is_brought_back_by_one_run(tmp_path: Path, lost: str) -> None:
     place = RunContext(tmp_path, Path("unused"), "cpu")
     assert execute_run(TINY, place).state == "done"
     study, before = Study(tmp_path), Study(tmp_path).examples("digits-official")
-    shutil.rmtree(tmp_path / "examples")
+    training = study.training_examples("digits-official")
+    for path in (tmp_path / "examples").glob(lost):
+        path.unlink()
     workers = Scripted(study, {TINY.key: ["found"]})
     worked_through(study, workers, (TINY,))
     assert workers.order == [TINY]
     assert execute_run(TINY, place).state == "found"
     assert study.examples("digits-official").equals(before)
+    assert study.training_examples("digits-official").equals(training)
     assert execute_run(TINY, replace(place, root=Path("elsewhere"))).state == "found"
 
 
