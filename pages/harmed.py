@@ -17,6 +17,7 @@ from pages.shared import formats
 from pages.shared.cache import predictions
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart
+from pages.shared.names import BASELINE_LABELS
 from pages.shared.pickers import choose_axis, choose_populations, load_examples
 from pages.views.harmed import charts, words
 from pages.views.harmed.gallery import (
@@ -68,9 +69,9 @@ with left:
         else "Those who pick also score here, which alone lowers the numbers; four seeds or more show how much."
     )
     show_chart(
-        charts.percentile_chart(accuracy, apart),
+        charts.percentile_chart(accuracy, apart, BASELINE_LABELS[networks.kind]),
         "percentiles",
-        "Accuracy of dense and compressed networks on all examples and on those that changed most.",
+        f"Accuracy of {networks.baseline} and compressed networks on all examples and on those that changed most.",
         accuracy,
         caption=caption,
     )
@@ -79,7 +80,7 @@ with right:
     curves = predictions.exemplar_levels(networks.asked, example_set.name)
     curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
     show_chart(
-        charts.sparsity_chart(curves, str(scale), networks.level, 99.0),
+        charts.sparsity_chart(curves, str(scale), networks.level, 99.0, BASELINE_LABELS[networks.kind]),
         "by-sparsity",
         "Accuracy on the exemplars of each sparsity, and on all examples.",
         curves,

@@ -13,6 +13,7 @@ from engine.analysis.members.spread import round_step
 from pages.shared import formats
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart, side_by_side
+from pages.shared.names import baseline_name
 from pages.views.writers import charts, words
 from pages.views.writers.chance import chance_sentence, count_sentence
 from pages.views.writers.controls import MemberView, choose_members, choose_network, load_members, permuted_losses
@@ -55,14 +56,14 @@ def show_table_one(changes: pd.DataFrame, shown: MemberView, is_paper_case: bool
             st.caption(words.PAPER_SOURCE)
 
 
-def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None) -> None:
+def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None, kind: str) -> None:
     """The members that lose most, with bars; a row chooses its member, and the chosen one is ticked."""
     st.markdown(f"##### {formats.plain(shown.of.members).capitalize()} hit hardest")
     top = ranked.head(HARDEST)
     names = [str(name) for name in top[shown.grouping]]
     ticked = [names.index(chosen)] if chosen in names else []
     key = f"hardest-{chosen}-{ticked}"
-    rows, config = words.hardest_table(top, shown.grouping, shown.series, shown.attribute, shown.of)
+    rows, config = words.hardest_table(top, shown.grouping, shown.series, shown.attribute, shown.of, kind)
     st.dataframe(
         rows,
         hide_index=True,
@@ -139,6 +140,7 @@ look = charts.Look(
     chosen=chosen,
     small=words.SMALL,
     dark=frame.dark,
+    before=baseline_name(compared.kind),
 )
 
 # -- before against after, change against the attribute ----------------------------------------------------------------
@@ -190,7 +192,7 @@ with upper:
                 table[[member, *([shown.series] if shown.series else []), "n", attribute]],
                 caption=f"Mean over the {of.examples} of each {formats.plain(of.member)}.",
             )
-    show_hardest(ranked, shown, chosen)
+    show_hardest(ranked, shown, chosen, compared.kind)
 
 # -- their digits ------------------------------------------------------------------------------------------------------
 with lower:

@@ -13,6 +13,7 @@ from click import Abort
 from streamlit.web import cli
 
 import serve
+from engine.analysis.curves.baseline import CONTROL
 from engine.errors import PruneScopeError
 from engine.store import catalog
 from pages.shared.cache import catalog as load
@@ -49,7 +50,7 @@ def test_the_first_page_finds_everything_read(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(catalog, "refresh", refuse)
     monkeypatch.setattr(load, "red_flags", refuse)
     source = load.source("made")
-    assert len(load.flags(source, load.experiments(source)[0]).table)
+    assert len(load.flags(source, load.experiments(source)[0], CONTROL).table)
 
 
 @pytest.mark.parametrize("has_study", [False, True])

@@ -30,6 +30,8 @@ class Pair:
     after: np.ndarray
     kind: str
     """Of the baselines: "control" or "dense"."""
+    baselines: tuple[str, ...]
+    """The runs that the baselines are of."""
 
 
 def pair(asked: Asked, level: int) -> Pair | None:
@@ -58,7 +60,7 @@ def _baselines_of(asked: Asked) -> pd.DataFrame:
 def _pair(source: Source, rows: pd.DataFrame) -> Pair:
     before = _stack(source, zip(rows["baseline"], rows["baseline_level"], strict=True))
     after = _stack(source, zip(rows["run"], rows["level"], strict=True))
-    return Pair(tuple(rows["run"]), before, after, str(rows["kind"].iloc[0]))
+    return Pair(tuple(rows["run"]), before, after, str(rows["kind"].iloc[0]), tuple(rows["baseline"]))
 
 
 def _stack(source: Source, models: Iterable[tuple[str, int]]) -> np.ndarray:

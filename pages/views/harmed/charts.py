@@ -12,21 +12,24 @@ from pages.shared.charts.style import along, faded, ink, sparsity_axis, styled
 DENSE, COMPRESSED = "#0072B2", "#D55E00"
 
 
-def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame) -> go.Figure:
-    """Accuracy on the most changed examples against how few they are; `apart` picks and scores with other networks."""
-    figure = go.Figure()
+def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame, before: str) -> go.Figure:
+    """Accuracy on the most changed examples against how few they are; `apart` picks and scores with other networks.
+
+    `before` names what the compressed networks are compared with, which the table calls dense.
+    """
+    figure, labels = go.Figure(), {"dense": before, "compressed": "Compressed"}
     for population, colour in (("dense", DENSE), ("compressed", COMPRESSED)):
         rows = table[(table["population"] == population) & table["subset"].isin(["all", "taxicab"])]
         rows = rows.assign(percentile=rows["percentile"].fillna(0))
         figure.add_scatter(
             x=[_top(at) for at in rows["percentile"]],
             y=rows["accuracy"],
-            name=population.capitalize(),
+            name=labels[population],
             mode="lines+markers",
             line={"color": colour, "width": 2},
             marker={"size": 9, "symbol": "circle" if population == "dense" else "diamond"},
             error_y=_whiskers(rows),
-            text=[_hover(row, population) for row in rows.itertuples()],
+            text=[_hover(row, labels[population]) for row in rows.itertuples()],
             hovertemplate="%{text}<extra></extra>",
         )
         others = apart[(apart["population"] == population) & (apart["subset"] == "taxicab")] if len(apart) else apart
@@ -34,12 +37,13 @@ def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame) -> go.Figure:
             figure.add_scatter(
                 x=[_top(at) for at in others["percentile"]],
                 y=others["accuracy"],
-                name=f"{population.capitalize()}, picked by other seeds",
+                name=f"{labels[population]}, picked by other seeds",
                 mode="lines+markers",
                 line={"color": faded(colour, 0.5), "width": 1, "dash": "dot"},
                 marker={"size": 7, "symbol": "circle-open"},
                 text=[
-                    f"{_hover(row, population)}<br>picked by the other half of the seeds" for row in others.itertuples()
+                    f"{_hover(row, labels[population])}<br>picked by the other half of the seeds"
+                    for row in others.itertuples()
                 ],
                 hovertemplate="%{text}<extra></extra>",
             )
@@ -48,9 +52,10 @@ def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame) -> go.Figure:
     return figure.update_yaxes(tickformat=".0%", range=[0, 1.04])
 
 
-def sparsity_chart(table: pd.DataFrame, scale: str, level: int, percentile: float) -> go.Figure:
-    """Accuracy of dense and compressed networks on the exemplars of each sparsity, on the rest and on all."""
-    figure = go.Figure()
+def sparsity_chart(table: pd.DataFrame, scale: str, level: int, percentile: float, before: str) -> go.Figure:
+    """Accuracy of compressed networks and of what they are compared with, named by `before`, on the exemplars of each
+    sparsity, on the rest and on all."""
+    figure, labels = go.Figure(), {"dense": before, "compressed": "Compressed"}
     shown = {
         "all": (table["subset"] == "all", 1.0),
         f"top {100 - percentile:g} %": ((table["subset"] == "taxicab") & (table["percentile"] == percentile), 1.0),
@@ -63,12 +68,12 @@ def sparsity_chart(table: pd.DataFrame, scale: str, level: int, percentile: floa
             figure.add_scatter(
                 x=along(rows["sparsity"].to_numpy(float), scale),
                 y=rows["accuracy"],
-                name=f"{population.capitalize()}, {name}",
+                name=f"{labels[population]}, {name}",
                 mode="lines+markers",
                 line={"color": faded(colour, opacity), "dash": "dot" if name == "all" else "solid", "width": 2},
                 marker={"size": np.where(rows["level"] == level, 11, 6), "symbol": symbols.get(name, "diamond")},
                 text=[
-                    f"{_hover(row, population)}<br>sparsity {formats.sparsity(row.sparsity)}"
+                    f"{_hover(row, labels[population])}<br>sparsity {formats.sparsity(row.sparsity)}"
                     for row in rows.itertuples()
                 ],
                 hovertemplate="%{text}<extra></extra>",
@@ -129,6 +134,6 @@ def _hover(row: Any, population: str) -> str:
     name = {"all": "all examples", "modal": "modal exemplars"}.get(row.subset, _top(row.percentile))
     spread = f" {formats.plus_minus(row.low, row.high)}".rstrip()
     return (
-        f"<b>{population.capitalize()}, {name}</b><br>accuracy {formats.percent(row.accuracy)}{spread}"
+        f"<b>{population}, {name}</b><br>accuracy {formats.percent(row.accuracy)}{spread}"
         f"<br>{formats.count(row.n)} examples, {formats.seeds(row.n_models)}"
     )

@@ -14,6 +14,7 @@ from pages.shared.cache import predictions
 from pages.shared.example_images import example_images
 from pages.shared.formats import csv_bytes
 from pages.shared.frame import Frame
+from pages.shared.names import BASELINE_LABELS
 from pages.shared.pickers import ExampleSet, Populations, distinct
 from pages.views.harmed.vote_card import WIDTH, vote_card
 
@@ -110,8 +111,8 @@ def show_gallery(frame: Frame, exemplars: Exemplars, order: np.ndarray) -> None:
     first = (min(page, n_pages) - 1) * PAGE
     top.caption(
         f"{formats.count(first + 1)} to {formats.count(min(first + PAGE, len(order)))} of "
-        f"{formats.count(len(order))} examples, most changed first. Blue: votes of the dense networks; orange: of the "
-        "compressed ones; the true class is underlined."
+        f"{formats.count(len(order))} examples, most changed first. Blue: votes of {exemplars.networks.baseline}; "
+        "orange: of the compressed networks; the true class is underlined."
     )
     images, problem = example_images(
         exemplars.example_set.spec, exemplars.example_set.examples["label"].to_numpy(), "Everything else is"
@@ -136,7 +137,8 @@ def _show_card(
         for predicted in (exemplars.networks.dense, exemplars.networks.compressed)
     )
     alt = (
-        f"Example {example}, true class {names.get(label, label)}. Dense: {_in_words(dense, names)}. "
+        f"Example {example}, true class {names.get(label, label)}. "
+        f"{BASELINE_LABELS[exemplars.networks.kind]}: {_in_words(dense, names)}. "
         f"Compressed: {_in_words(compressed, names)}."
     )
     st.image(
@@ -185,7 +187,8 @@ def gallery_table(exemplars: Exemplars, order: np.ndarray, marks: pd.DataFrame) 
     names, n_classes = exemplars.example_set.class_names, len(exemplars.example_set.classes)
     examples = exemplars.example_set.examples.iloc[order]
     table = pd.DataFrame({"example": order, "true class": [names.get(int(c), str(c)) for c in examples["label"]]})
-    for title, predicted in (("dense", exemplars.networks.dense), ("compressed", exemplars.networks.compressed)):
+    before = BASELINE_LABELS[exemplars.networks.kind].lower()
+    for title, predicted in ((before, exemplars.networks.dense), ("compressed", exemplars.networks.compressed)):
         counts = votes(predicted[:, order], n_classes)
         table[f"{title} votes"] = [_in_words(row, names) for row in counts]
     table["taxicab"] = exemplars.divergence.taxicab[order]

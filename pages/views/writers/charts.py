@@ -46,6 +46,8 @@ class Look:
     small: int
     """Below this n a member's marker is hollow."""
     dark: bool
+    before: str = "the dense network"
+    """What is compared with."""
 
 
 def series_colours(table: pd.DataFrame, series: str | None, dark: bool) -> dict[str, str]:
@@ -67,7 +69,7 @@ def before_after(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go
             ends = np.array([rows["before"].min(), rows["before"].max()])
             _add_line(figure, ends, fit.intercept + fit.slope * ends, name, colour, dash, 3, _by_dash(look))
     _add_chosen(figure, table, look, "before", "after")
-    styled(figure, "accuracy before pruning (dense)", "accuracy after pruning", 460)
+    styled(figure, f"accuracy before: {look.before}", "accuracy after pruning", 460)
     figure.update_xaxes(range=[low, high], tickformat=".0%", constrain="domain")
     figure.update_yaxes(range=[low, high], tickformat=".0%", scaleanchor="x", constrain="domain")
     return figure

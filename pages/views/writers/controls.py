@@ -1,6 +1,5 @@
 """The controls of the Writers page, all in the address, and the table of members that follows from them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -14,8 +13,9 @@ from engine.analysis.members.permutation import Permuted, strata
 from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog, predictions
+from pages.shared.cache.pairs import Asked, Pair, pair
 from pages.shared.frame import Frame
-from pages.shared.names import dataset_name
+from pages.shared.names import baseline_name, dataset_name
 from pages.shared.pickers import (
     ExampleSet,
     VariantLook,
@@ -51,15 +51,17 @@ class NetworkPair:
     before: np.ndarray
     after: np.ndarray
     runs: tuple[str, ...]
-    """The runs that said it, one per seed."""
+    """The runs that said it, one per seed, and those that they are compared with."""
     level: int
     moment: NetworkLabel
     n_missing: int
-    """Seeds that have no such level or no dense network."""
+    """Seeds that have no such level or nothing to compare it with."""
     working: str
     """The sparsity up to which the network works, where the chosen level lies beyond it; else empty."""
     training: str
     """What of its change since dense is training; may be empty."""
+    kind: str
+    """Of what it is compared with: "control" or "dense"."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +116,14 @@ def choose_network(frame: Frame) -> NetworkPair:
     chosen = choose_one("Seeds", [MEAN, *seeds], "seed", "A seed is a training of its own; the mean is steadier.", 130)
     if chosen != MEAN:
         here = here.iloc[[seeds.index(chosen)]]
-    before, after, runs = _predictions(frame, here["run"].astype(str), level)
+    both = _predictions(frame, tuple(here["run"].astype(str)), level)
     seed = None if chosen == MEAN else int(here["seed"].iloc[0])
-    moment = NetworkLabel(", ".join(names), float(here["sparsity"].mean()), len(before), seed)
-    n_missing = 0 if seed is not None else rows["run"].nunique() - len(before)
+    network = f"{', '.join(names)}; before: {baseline_name(both.kind)}"
+    moment = NetworkLabel(network, float(here["sparsity"].mean()), len(both.runs), seed)
+    n_missing = 0 if seed is not None else rows["run"].nunique() - len(both.runs)
     training = training_of(frame.source, frame.experiment, rows, level)
-    return NetworkPair(before, after, runs, level, moment, n_missing, working_sparsity(rows, level), training)
+    runs, working = (*both.runs, *both.baselines), working_sparsity(rows, level)
+    return NetworkPair(both.before, both.after, runs, level, moment, n_missing, working, training, both.kind)
 
 
 def choose_members(example_set: ExampleSet, compared: NetworkPair, dark: bool) -> MemberView:
@@ -195,19 +199,17 @@ def _least(table: pd.DataFrame, of: Words) -> int:
     return int(least)
 
 
-def _predictions(frame: Frame, runs: Sequence[str], level: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """What the runs that have both levels predict, dense and at the level, and which these are."""
+def _predictions(frame: Frame, runs: tuple[str, ...], level: int) -> Pair:
+    """What the runs predict at the level, beside what they are compared with."""
     try:
-        matrices = {run: catalog.predictions(frame.source, run) for run in runs}
+        both = pair(Asked(frame.source, frame.experiment, runs, frame.baseline), level)
     except PruneScopeError as error:
         stop_with_classes("The predictions of these runs cannot be read.", formats.plain(error))
-    pairs = {run: (levels, matrix) for run, (levels, matrix) in matrices.items() if 0 in levels and level in levels}
-    if not pairs:
+    if both is None:
         stop_with_classes(
             "The dense network of these runs is missing.", "Without level 0 there is no before to compare with."
         )
-    before, after = (np.stack([matrix[levels == at][0] for levels, matrix in pairs.values()]) for at in (0, level))
-    return before, after, tuple(pairs)
+    return both
 
 
 def _spaced(name: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.curves.baseline import DENSE
 from engine.analysis.curves.working_levels import WORKING
 from engine.analysis.members.accuracy import MemberFacts
 from engine.analysis.members.lines import FULL
@@ -16,6 +17,7 @@ from engine.analysis.members.splines import Curve
 from engine.analysis.members.spread import typical_half_width
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS
+from pages.shared.names import BASELINE_LABELS
 
 SIGNIFICANT = 0.05
 SMALL = 30
@@ -244,9 +246,9 @@ def paper_table() -> pd.DataFrame:
 
 
 def hardest_table(
-    top: pd.DataFrame, member: str, series: str | None, attribute: str | None, of: Words
+    top: pd.DataFrame, member: str, series: str | None, attribute: str | None, of: Words, kind: str = DENSE
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The members that lose most as a table with bars, and how its columns are drawn."""
+    """The members that lose most as a table with bars, and how its columns are drawn; `kind` is the baseline's."""
     table = pd.DataFrame({of.member: top[member].astype(str)})
     if series:
         table[series.replace("_", " ")] = top[series].astype(str)
@@ -259,9 +261,12 @@ def hardest_table(
     if attribute:
         table[f"mean {attribute_label(attribute)}"] = top[attribute].map(formats.number)
     most = max(float(table["loses (pt)"].max()), 1.0) if len(table) else 1.0
-    rate = st.column_config.ProgressColumn(format="%.1f %%", min_value=0, max_value=100)
+    before, after = (
+        st.column_config.ProgressColumn(label, format="%.1f %%", min_value=0, max_value=100)
+        for label in (f"before: {BASELINE_LABELS[kind].lower()}", "after")
+    )
     loss = st.column_config.ProgressColumn(format="%.1f", min_value=0, max_value=most, color="orange")
-    return table, {"before": rate, "after": rate, "loses (pt)": loss}
+    return table, {"before": before, "after": after, "loses (pt)": loss}
 
 
 def _estimate(value: float, se: float) -> str:

@@ -1,0 +1,150 @@
+"""One model, one baseline: all pages and the decision record give the same changes of classes, groups and writers."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from engine.analysis.curves.baseline import CONTROL, DENSE
+from engine.analysis.frontier.choice import choose
+from engine.analysis.frontier.stability import agreement
+from engine.pruning.techniques import CONTROL as UNPRUNED
+from engine.store.study import Study
+from pages.shared import formats
+from pages.shared.cache import catalog as load
+from pages.shared.cache import points as load_points
+from pages.shared.frame import Frame
+from pages.shared.names import BASELINE_LABELS, baseline_name
+from pages.views.frontier import tables
+from pages.views.frontier.decision_record import decision_html, decision_json
+from tests.pages.conftest import OpenPage, words
+from tests.support.studies import make_study
+
+LEVEL = 4
+BASELINES = (CONTROL, DENSE)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A study whose finetuned and rewound networks are beside a control that trained as long and loses a little."""
+    root = tmp_path_factory.mktemp("one-baseline")
+    plan = {"levels": 5, "examples": 480, "writers": 24}
+    make_study(root / "own", techniques=("global_unstructured",), treatments=("rewind", "finetune"), **plan)
+    make_study(root / "own", techniques=(UNPRUNED,), treatments=("finetune",), **plan)
+    st.cache_resource.clear()
+    yield root
+
+
+def by_hand(root: Path, baseline: str, treatment: str) -> dict[str, pd.Series]:
+    """Change of accuracy of each class, series and writer: mean over seeds of what the study's predictions give."""
+    study = Study(root / "own")
+    table = study.examples("qmnist-writers")
+    runs = {record.spec.technique: {} for record in map(study.run_record, study.runs())}
+    for run in study.runs():
+        spec = study.run_record(run).spec
+        if spec.technique == UNPRUNED or spec.treatment == treatment:
+            runs[spec.technique][spec.seed] = dict(zip(*study.prediction_matrix(run), strict=True))
+    label, changes = table["label"].to_numpy(), []
+    for seed, levels in runs["global_unstructured"].items():
+        trained = baseline == CONTROL and treatment == "finetune"
+        before = runs[UNPRUNED][seed][LEVEL] if trained else levels[0]
+        changes.append((levels[LEVEL] == label).astype(float) - (before == label))
+    change = pd.Series(np.mean(changes, axis=0))
+    return {name: change.groupby(table[name].to_numpy()).mean() for name in ("label", "series", "writer")}
+
+
+def opened(open_page: OpenPage, root: Path, file: str, baseline: str, treatment: str, **address: str) -> AppTest:
+    return open_page(
+        file,
+        "own",
+        root,
+        baseline=BASELINE_LABELS[baseline],
+        treatment=treatment.capitalize(),
+        level=formats.sparsity(1 - 0.6**LEVEL),
+        **address,
+    )
+
+
+def shown_rows(app: AppTest, key: str) -> pd.DataFrame:
+    """The table behind a chart."""
+    before = len(app.dataframe)
+    app = app.toggle(key=f"{key}-table").set_value(True).run()
+    assert len(app.dataframe) == before + 1
+    return app.dataframe[0].value
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+@pytest.mark.parametrize("treatment", ["finetune", "rewind"])
+def test_all_pages_and_the_record_agree(root: Path, open_page: OpenPage, baseline: str, treatment: str) -> None:
+    expected = by_hand(root, baseline, treatment)
+    used = CONTROL if treatment == "finetune" and baseline == CONTROL else DENSE
+    name = baseline_name(used)
+
+    app = opened(open_page, root, "pages/class_curves.py", baseline, treatment)
+    rows = shown_rows(app, "class-curves").query(f"level == {LEVEL}").set_index("class")
+    np.testing.assert_allclose(rows["accuracy"] - rows["before"], expected["label"], atol=1e-9)
+    assert set(rows["baseline"]) == {used} and name in words(app)
+
+    app = opened(open_page, root, "pages/subgroups.py", baseline, treatment, groups="series")
+    rows = shown_rows(app, "dense-compressed").query("grouping == 'series'").set_index("group")
+    np.testing.assert_allclose(rows["before"] - rows["compressed"], expected["series"], atol=1e-9)
+    np.testing.assert_allclose(-rows["change"], expected["series"], atol=1e-9)
+    assert set(rows["baseline"]) == {used} and name in words(app)
+
+    app = opened(open_page, root, "pages/writers.py", baseline, treatment, least="1")
+    rows = shown_rows(app, "writers-before-after").set_index("writer").sort_index()
+    np.testing.assert_allclose(rows["change"], expected["writer"], atol=1e-9)
+    by_series = (rows["change"] * rows["n"]).groupby(rows["series"]).sum() / rows.groupby("series")["n"].sum()
+    np.testing.assert_allclose(by_series, expected["series"], atol=1e-9)
+    assert name in words(app)
+
+    app = opened(open_page, root, "pages/harmed.py", baseline, treatment)
+    rows = shown_rows(app, "percentiles").query("subset == 'all'").set_index("population")["accuracy"]
+    change = float((expected["writer"] * 20).sum() / 480)
+    assert rows["compressed"] - rows["dense"] == pytest.approx(change) and name in words(app)
+
+    frame, decision = record(root, baseline, treatment)
+    document = json.loads(decision_json(decision))
+    assert document["baseline"] == {"kind": used, "name": name}
+    classes = pd.DataFrame(document["classes"]).astype({"name": int}).set_index("name").sort_index()
+    np.testing.assert_allclose(classes["change"], expected["label"], atol=1e-9)
+    groups = pd.DataFrame(document["groups"]).query("grouping == 'series'").set_index("group").sort_index()
+    np.testing.assert_allclose(groups["change"], expected["series"], atol=1e-9)
+    assert ("control" in classes) == ("control" in groups) == (used == CONTROL)
+    page = decision_html(decision, {})
+    assert page.count(f"change against {name}</th>") == 2 and f"compared with {name}." in page
+    assert f"baseline={BASELINE_LABELS[baseline].split()[0]}" in decision.link
+
+
+def record(root: Path, baseline: str, treatment: str) -> tuple[Frame, tables.Decision]:
+    """The decision record of the model, as the Frontier makes it."""
+    source = load.source("own")
+    experiment = load.experiments(source)[0]
+    points = load.operating(source, experiment)
+    points = points[(points["treatment"] == treatment) & (points["level"] == LEVEL)].reset_index(drop=True)
+    frame = Frame(source, "own", experiment, ("global_unstructured",), (treatment,), dark=False, baseline=baseline)
+    choice = choose(points, 0.0, 1.0)
+    trust = agreement(points, load_points.by_seed(source, experiment), choice)
+    return frame, tables.decision(frame, points, choice, trust, tables.link(frame, choice))
+
+
+def test_an_address_that_names_no_baseline_falls_back(root: Path, open_page: OpenPage) -> None:
+    app = open_page("pages/class_curves.py", "own", root, baseline="the moon", treatment="Finetune")
+    assert app.selectbox(key="baseline").value == BASELINE_LABELS[CONTROL]
+
+
+def test_the_choice_goes_along_to_other_pages(root: Path, open_page: OpenPage) -> None:
+    app = open_page("app.py", "own", root, baseline=BASELINE_LABELS[DENSE], treatments="Finetune")
+    assert "trained as long" not in words(app)
+    links = [link.proto.query_string for link in app.main.get("page_link")]
+    assert links and all("baseline=Dense" in link for link in links)
+
+
+def test_a_study_without_control_says_dense(study_root: Path, open_page: OpenPage) -> None:
+    app = open_page("pages/subgroups.py", "planted", treatment="Finetune")
+    assert baseline_name(DENSE) in words(app) and baseline_name(CONTROL) not in words(app)
