@@ -78,6 +78,8 @@ def test_good_s_cells_are_those_of_the_paper() -> None:
     assert {(spec.epochs, spec.epochs_after, spec.batch_size, spec.weight_decay) for spec in resnets} == {
         (60, 15, 128, 0.0005)
     }
+    assert {spec.rate_schedule for spec in resnets} == {"step"}
+    assert {spec.kept_epoch for spec in load_preset("recall-distortion").specs} == {"best"}
     assert {technique for _, network, technique in cells if network == "resnet56"} == {
         "global_unstructured",
         "gradient",
