@@ -54,7 +54,7 @@ def slopes_table(demo: Demo) -> str:
         if table is None:
             rows.append((f"PruneScope, {protocol['protocol']}", "all", LATER, LATER, LATER, LATER, ""))
             continue
-        by_seed = demo.writer_seeds(20, table, **protocol)
+        by_seed = demo.writer_seeds(LEVEL, table, **protocol)
         for row in slope_change(table, "abs_tilt", "series", seeds=by_seed).itertuples():
             numbers = (row.intercept_before, row.slope_before, row.intercept_after, row.slope_after)
             change = f"{row.slope_change:+.3f} ({row.low:+.3f} to {row.high:+.3f})"
