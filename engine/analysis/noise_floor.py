@@ -27,7 +27,8 @@ SIDES = ("floor", "floor_high")
 
 FLOOR_MEASURES = tuple(key for key, row in UNFAIRNESS.items() if row.needs == ("accuracy",))
 """Measures of one model's accuracies; those that look back would need what both networks get right together."""
-NO_FLOOR = "what equal groups would show is known for gaps of one network only, not for changes"
+CHANGE_MEASURES = tuple(key for key, row in UNFAIRNESS.items() if row.needs == ("accuracy", "dense"))
+"""Measures of a change; their noise depends on how many examples were lost and gained since the baseline."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,21 @@ def noise_floor(n: ArrayLike, accuracy: ArrayLike, measure: str = "max_min") -> 
     return NoiseFloor(expected, high)
 
 
+def change_noise_floor(n: ArrayLike, lost: ArrayLike, gained: ArrayLike, measure: str = "change_range") -> NoiseFloor:
+    """What a measure of CHANGE_MEASURES shows between groups of `n` examples that change equally, for every model.
+
+    `lost` is the share of all examples that the baseline gets right and the model does not, `gained` the reverse. NaN
+    where one of them is.
+    """
+    pairs = np.stack(np.broadcast_arrays(np.asarray(lost, float), np.asarray(gained, float)), axis=-1)
+    sizes = tuple(sorted(int(size) for size in np.asarray(n, float).ravel() if size > 0))
+    floors = np.full(pairs.shape, np.nan)
+    for place in np.ndindex(pairs.shape[:-1]):
+        if measure in CHANGE_MEASURES and sizes and np.isfinite(pairs[place]).all():
+            floors[place] = _drawn_changes(sizes, *pairs[place].tolist())[measure]
+    return NoiseFloor(floors[..., 0], floors[..., 1])
+
+
 def noise_floors(rows: pd.DataFrame, measures: tuple[str, ...] = FLOOR_MEASURES) -> pd.DataFrame:
     """One row per run and level: run, level, and for each measure `<measure>_floor` and `<measure>_floor_high`.
 
@@ -85,11 +101,25 @@ def noise_floors(rows: pd.DataFrame, measures: tuple[str, ...] = FLOOR_MEASURES)
 def _drawn(sizes: tuple[int, ...], node: int) -> dict[str, tuple[float, float]]:
     """Expected value and 95 % point of each measure at one accuracy."""
     accuracy = float(np.sin(np.pi / 2 * node / N_NODES) ** 2)
-    n_draws = int(np.clip(CELLS // len(sizes), LEAST_DRAWS, MOST_DRAWS))
     rng = np.random.default_rng([SEED, node])
-    shares = rng.binomial(sizes, accuracy, (n_draws, len(sizes))) / np.array(sizes)
-    values = {key: UNFAIRNESS[key].compute(shares) for key in FLOOR_MEASURES}
-    return {
-        key: (float(draws.mean()), float(np.quantile(draws, CONFIDENCE, method="inverted_cdf")))
-        for key, draws in values.items()
-    }
+    shares = rng.binomial(sizes, accuracy, _shape(sizes)) / np.array(sizes)
+    return {key: _ends(UNFAIRNESS[key].compute(shares)) for key in FLOOR_MEASURES}
+
+
+@lru_cache(maxsize=8_192)
+def _drawn_changes(sizes: tuple[int, ...], lost: float, gained: float) -> dict[str, tuple[float, float]]:
+    """Expected value and 95 % point of each measure of a change at one share lost and one gained."""
+    rng, n = np.random.default_rng(SEED), np.array(sizes)
+    losses = rng.binomial(n, lost, _shape(sizes))
+    gains = rng.binomial(n - losses, min(gained / (1 - lost), 1.0) if lost < 1 else 0.0)
+    change = (gains - losses) / n
+    return {key: _ends(UNFAIRNESS[key].compute(change, np.zeros_like(change))) for key in CHANGE_MEASURES}
+
+
+def _shape(sizes: tuple[int, ...]) -> tuple[int, int]:
+    """Draws and groups."""
+    return int(np.clip(CELLS // len(sizes), LEAST_DRAWS, MOST_DRAWS)), len(sizes)
+
+
+def _ends(draws: Floats) -> tuple[float, float]:
+    return float(draws.mean()), float(np.quantile(draws, CONFIDENCE, method="inverted_cdf"))

@@ -87,9 +87,10 @@ def study_noise(study: Study, fair_between: str | Sequence[str] = CLASS, least: 
     levels, same = study.levels(), ["run", "level"]
     tested = _tested(study, levels, fair_between, 1 if _columns(fair_between) == (CLASS,) else least)
     levels = levels[levels["run"].isin(set(tested))]
-    answers = list(_answers(study, tested))
-    rows = _counted(answers)
-    gaps = pd.concat([debiased_gaps(part.models, part.right, part.grouping) for part in answers], ignore_index=True)
+    parts = [
+        (_counted([part]), debiased_gaps(part.models, part.right, part.grouping)) for part in _answers(study, tested)
+    ]
+    rows, gaps = (pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True))
     table = group_unfairness_table(levels, rows, ["max_min"]).merge(
         noise_floors(rows, ("max_min",)), on=same, how="left"
     )

@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from engine.analysis.noise_floor import FLOOR_MEASURES, noise_floor, noise_floors
+from engine.analysis.noise_floor import (
+    CHANGE_MEASURES,
+    FLOOR_MEASURES,
+    change_noise_floor,
+    noise_floor,
+    noise_floors,
+)
 from engine.analysis.unfairness import UNFAIRNESS
 
 
@@ -54,6 +60,21 @@ def test_floor_of_each_measure_equals_plain_draws(measure: str) -> None:
     floor = noise_floor(n, accuracy, measure)
     assert float(floor.expected) == pytest.approx(draws.mean(), rel=0.03)
     assert float(floor.high) == pytest.approx(np.quantile(draws, 0.95), rel=0.05)
+
+
+@pytest.mark.parametrize("measure", CHANGE_MEASURES)
+def test_floor_of_changes_equals_draws_of_single_examples(measure: str) -> None:
+    n, lost, gained = np.array([40, 60, 100]), 0.12, 0.03
+    rng, groups = np.random.default_rng(7), np.repeat(np.arange(3), n)
+    drawn = rng.choice([-1, 1, 0], (4_000, len(groups)), p=[lost, gained, 1 - lost - gained])
+    change = np.stack([drawn[:, groups == group].mean(axis=1) for group in range(3)], axis=1)
+    draws = UNFAIRNESS[measure].compute(change, np.zeros_like(change))
+    floor = change_noise_floor(n, lost, gained, measure)
+    assert float(floor.expected) == pytest.approx(draws.mean(), rel=0.03)
+    assert float(floor.high) == pytest.approx(np.quantile(draws, 0.95), rel=0.05)
+    both = change_noise_floor(n[::-1], [lost, np.nan, 0.0], [gained, 0.1, 0.0], measure)
+    assert both.expected[0] == floor.expected and np.isnan(both.high[1]) and both.expected[2] == 0
+    assert np.isnan(change_noise_floor(n, lost, gained, "max_min").expected)
 
 
 def test_equal_groups_exceed_the_high_end_about_one_time_in_twenty() -> None:
