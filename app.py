@@ -34,21 +34,23 @@ for column, (label, (n, text)) in zip(st.columns(4), contents.figures(everything
 st.markdown(
     "##### Red flags",
     help="For each technique: its sparsest level whose mean accuracy is within 1 point of the unpruned network's, and "
-    "who loses most there. Class gap: best minus worst class accuracy, against that of the unpruned network; above 1 "
-    "time it grows. Unpruned is the dense network, or one that trained as long as what is finetuned.",
+    "who surely loses most there. Class gap: best minus worst class accuracy, against that of the unpruned network; "
+    "above 1× it grows. Unpruned is the dense network, or one that trained as long as what is finetuned.",
 )
-table = words.flag_table(rows, names)
-if len(table):
-    st.table(
-        table,
-        border="horizontal",
-        hide_index=True,
-        alt="For each technique: how sparse it gets within 1 point, and the class and group that lose most there.",
-    )
+told, not_told = words.told_and_not(rows)
+SHOWN = "For each technique: how sparse it gets within 1 point, and the class and group that lose most there."
+if len(told):
+    st.table(words.flag_table(told, names), border="horizontal", hide_index=True, alt=SHOWN)
+elif len(not_told):
+    st.markdown("No loss of a class or group can be told from chance.")
+if len(not_told):
+    with st.expander(f"Not told from chance: {formats.count(len(not_told))} row{'s' * (len(not_told) > 1)}"):
+        st.table(words.flag_table(not_told, names), border="horizontal", hide_index=True, alt=SHOWN)
+if len(told) + len(not_told):
     st.caption(words.cautions(rows, catalog.classes(frame.source, frame.experiment)["class"].nunique()))
 for sentence in words.left_out(rows):
     st.caption(sentence)
-if red_flags.no_groups and len(table):
+if red_flags.no_groups and len(told) + len(not_told):
     st.caption(formats.plain(f"No worst group: {red_flags.no_groups}."))
 
 # -- how it was made, and where to look next --------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from docs.made.control import LEVEL, training_finding
 from docs.made.study import PAPER, SHORT, Demo
@@ -38,10 +37,9 @@ def _classes(demo: Demo) -> str:
         return ""
     row = flags.iloc[0]
     name, n_classes = _class_name(demo, wanted, int(row["class"])), classes["class"].nunique()
-    # The class is the worst of all, picked after looking: its interval holds for all of them together. So were data set
-    # and technique, which the interval does not cover.
-    low, high = _widened((row["class_low"], row["class_high"]), int(row["n_seeds"]), n_classes)
-    ends = " to ".join(formats.points(end).removesuffix(" pt") for end in (low, high))
+    # The class is picked after looking: its interval holds for all of them together. So were data set and technique,
+    # which the interval does not cover.
+    ends = " to ".join(formats.points(row[f"class_{end}"]).removesuffix(" pt") for end in ("low", "high"))
     return (
         f"**The total hides the classes.** On Fashion-MNIST, global magnitude pruning to "
         f"{formats.sparsity(row['sparsity'])} with rewinding changes accuracy by "
@@ -57,13 +55,6 @@ def _class_name(demo: Demo, wanted: dict[str, str], number: int) -> str:
     spec = demo.spec(**wanted)
     assert spec is not None
     return str(demo.study.class_facts(examples_name(spec)).set_index("class")["name"][number])
-
-
-def _widened(interval: tuple[float, float], n_seeds: int, n_classes: int) -> tuple[float, float]:
-    """Student's 95 % interval of one class made to hold for so many at once (Bonferroni)."""
-    middle, half = sum(interval) / 2, (interval[1] - interval[0]) / 2
-    one, all_of_them = (stdtrit(n_seeds - 1, 1 - 0.025 / n) for n in (1, n_classes))
-    return middle - half * all_of_them / one, middle + half * all_of_them / one
 
 
 def _writers(demo: Demo) -> str:

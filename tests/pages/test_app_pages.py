@@ -16,7 +16,7 @@ from engine.analysis.curves.class_curves import class_curves, total_curves
 from engine.analysis.curves.controls import Against
 from engine.analysis.curves.first_to_fall import fallen_for_good, first_falls
 from engine.analysis.curves.red_flags import headline, red_flags
-from engine.analysis.group_counts import group_counts
+from engine.analysis.member_counts import member_counts
 from engine.analysis.unfairness import UNFAIRNESS
 from engine.datasets import attributes
 from engine.datasets.dataset_table import DATASETS
@@ -96,7 +96,7 @@ def planted_flags(study_root: Path, name: str = "planted") -> pd.DataFrame:
     for run in study.runs():
         levels, said = study.prediction_matrix(run)
         models = pd.DataFrame({"run": run, "level": levels})
-        counts.append(group_counts(table, models, said == labels, ["series"]))
+        counts.append(member_counts(table, models, said == labels, ["series"]))
     return red_flags(study.levels(), study.classes(), pd.concat(counts, ignore_index=True))
 
 
@@ -130,19 +130,26 @@ def test_headline_names_the_sparsest_network_and_who_loses(open_page: OpenPage, 
     flag = rows.loc[rows["sparsity"].idxmax()]
     said = words(open_page("app.py", "planted"))
     assert f"LeNet on QMNIST can lose {formats.sparsity(flag['sparsity'])} of its weights within 1 point" in said
-    assert f"class {flag['class']} loses {-100 * flag['class_change']:.1f} points" in said
-    assert f"series {flag['group']} loses {-100 * flag['group_change']:.1f} points" in said
+    for kind, name in (("class", f"class {flag['class']}"), ("group", f"series {flag['group']}")):
+        sure = flag[f"{kind}_high"] < 0 and flag[f"{kind}_change"] <= -flags.LITTLE
+        assert (f"{name} loses {-100 * flag[f'{kind}_change']:.1f} points" in said) == sure
     most = headline(rows)
-    assert most.change is not None and f"{-100 * most.change:.1f} points" in said
+    assert most.change is not None and most.high is not None
+    assert (f"{-100 * most.change:.1f} points ({-100 * most.high:.1f} to" in said) == (most.high < 0)
+    assert most.high < 0 or "can be told from chance" in said
 
 
 def test_red_flags_have_a_row_for_each_network_that_keeps_its_accuracy(open_page: OpenPage, study_root: Path) -> None:
     rows = planted_flags(study_root)
     app = open_page("app.py", "planted")
-    kept = rows.dropna(subset="level").sort_values("class_change")
-    table = app.table[0].value
-    assert list(table["Technique"]) == [formats.plain(variant_name(flag)) for _, flag in kept.iterrows()]
-    assert list(table["Sparsest within 1 pt"]) == [formats.sparsity(value) for value in kept["sparsity"]]
+    kept = rows.dropna(subset="level")
+    kept = kept.assign(end=kept[["class_high", "group_high"]].min(axis=1)).sort_values("end", kind="stable")
+    parts = [part for part in (kept[kept["end"] < 0], kept[kept["end"] >= 0]) if len(part)]
+    for table, part in zip(app.table, parts, strict=False):
+        assert list(table.value["Technique"]) == [formats.plain(variant_name(flag)) for _, flag in part.iterrows()]
+        assert list(table.value["Sparsest within 1 pt"]) == [formats.sparsity(value) for value in part["sparsity"]]
+    chance = int((kept["end"] >= 0).sum())
+    assert any(f"Not told from chance: {chance} row" in box.label for box in app.expander) == bool(chance)
     assert [metric.value for metric in app.metric] == ["12", "84", "3", "1"]
 
 
@@ -178,9 +185,10 @@ EXPERIMENT = Experiment("qmnist", "writers", "lenet", "iterative", "20 levels")
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({}, "but class 8 loses 3.0 points (± 1.0) and series hsf4 loses 3.0 points (± 1.0)."),
-        ({"group_change": 0.01}, "but class 8 loses 3.0 points (± 1.0)."),
-        ({"class_high": 0.1}, "but class 8 loses 3.0 points (± 7.0, may be chance) and series"),
+        ({}, "but class 8 loses 3.0 points (2.0 to 4.0) and series hsf4 loses 3.0 points (2.0 to 4.0)."),
+        ({"group_change": 0.01}, "but class 8 loses 3.0 points (2.0 to 4.0)."),
+        ({"class_high": 0.1}, "but series hsf4 loses 3.0 points (2.0 to 4.0)."),
+        ({"class_high": 0.1, "group_high": 0.0}, "and no loss of a class or group can be told from chance."),
         ({"class_low": np.nan, "class_high": np.nan}, "but class 8 loses 3.0 points (one seed) and series"),
         ({"class_change": 0.0, "group_change": np.nan}, "and no class loses any."),
         ({"class_change": -0.004, "group_change": -0.002}, "and no class or group loses more than 0.4 points."),
@@ -193,14 +201,15 @@ def test_headline_sentence(values: dict[str, object], expected: str) -> None:
 
 
 def test_headline_adds_the_largest_loss_of_another_network() -> None:
-    rows = pd.concat([flag(), flag(technique="l2_structured", sparsity=0.2, class_change=-0.2)], ignore_index=True)
+    sure = {"class_change": -0.2, "class_low": -0.25, "class_high": -0.15}
+    rows = pd.concat([flag(), flag(technique="l2_structured", sparsity=0.2, **sure)], ignore_index=True)
     said = flags.headline_sentence(rows, EXPERIMENT, NAMES)
-    assert "Under Channels by L2 with rewind, class 8 loses 20.0 points (± 1.0) at 20.0 % sparsity" in said
+    assert "Under Channels by L2 with rewind, class 8 loses 20.0 points (15.0 to 25.0) at 20.0 % sparsity" in said
     assert "L2" not in flags.headline_sentence(rows.iloc[:1], EXPERIMENT, NAMES)
     by_chance = rows.assign(class_high=[-0.02, 0.1])
     assert "L2" not in flags.headline_sentence(by_chance, EXPERIMENT, NAMES), "another loss is more than chance"
     all_by_chance = rows.assign(class_high=0.1, group_high=0.1)
-    assert "20.0 points (± 7.0, may be chance)" in flags.headline_sentence(all_by_chance, EXPERIMENT, NAMES)
+    assert "20.0 points" not in flags.headline_sentence(all_by_chance, EXPERIMENT, NAMES)
 
 
 def test_a_gain_of_accuracy_is_explained() -> None:
@@ -229,7 +238,7 @@ def test_a_control_tells_training_from_pruning(tmp_path: Path, open_page: OpenPa
     assert f"pruning changes accuracy by {formats.points(tuned['accuracy'] - control)} ±" in said
     assert not gains.training_sentence(source, experiment, (variant[0], "rewind", "none"), int(tuned["level"]), 0.0)
     app.pills(key="treatments").set_value(["Finetune"]).run()
-    assert f"accuracy {formats.percent(control)} trained as long without pruning, " in words(app)
+    assert f"against {formats.percent(control)} of the same training without pruning (mean of" in words(app)
     assert "Finetuned networks are compared with one that trained as long" in words(app)
     points = load.operating(source, experiment)
     point = points[(points["treatment"] == "finetune") & (points["level"] == tuned["level"])]["point"].iloc[0]
@@ -272,9 +281,14 @@ def test_epochs_behind_a_network(
     assert gains.epochs_in_all(spec, technique, treatment, level) == epochs
 
 
-def test_heat_grows_with_the_loss() -> None:
-    rows = pd.concat([flag(), flag(class_change=-0.06), flag(class_change=0.01)], ignore_index=True)
-    cells = list(flags.flag_table(rows, NAMES)["Worst class"])
+def test_heat_and_order_follow_the_loss_that_is_at_least_there() -> None:
+    noise = flag(class_change=-0.2, class_high=0.1, group_high=0.05)
+    rows = [flag(), flag(class_change=-0.06, class_high=-0.04), flag(class_change=0.01, class_high=0.02), noise]
+    told, not_told = flags.told_and_not(pd.concat(rows, ignore_index=True))
+    assert told.index.tolist() == [1, 0, 2] and not_told.index.tolist() == [3]
+    assert flags.told_and_not(flag(class_high=np.nan, group_high=np.nan))[1].empty, "one seed tells nothing"
+    cells = list(flags.flag_table(told, NAMES)["Worst class"])
+    assert "background" not in flags.flag_table(not_told, NAMES)["Worst class"].iloc[0]
     assert "0.50" in cells[0] and "0.25" in cells[1] and "background" not in cells[2]
     assert "-6.0 pt" in cells[0] and "+1.0 pt" in cells[2]
 

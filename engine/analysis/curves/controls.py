@@ -99,5 +99,6 @@ def against_controls(totals: pd.DataFrame, levels: pd.DataFrame, controls: Contr
 def control_counts(controls: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """The controls' counts at the level of each run that has one, under that run's name."""
     pairs = runs.dropna(subset="control").rename_axis("run").reset_index()[["run", "level", "control"]]
-    counts = controls[["run", "level", "grouping", "group", "n", "correct"]].rename(columns={"run": "control"})
+    names = ["run", "level", "grouping", "group", *(["member"] if "member" in controls else []), "n", "correct"]
+    counts = controls[names].rename(columns={"run": "control"})
     return with_accuracy(pairs.astype({"control": str}).merge(counts.astype({"control": str}), on=["control", "level"]))

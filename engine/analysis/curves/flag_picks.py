@@ -1,8 +1,8 @@
-"""Which of the red flags does a headline speak of: the sparsest model that keeps its accuracy, and the largest loss?"""
+"""Which of the red flags does a headline speak of: the sparsest model that keeps its accuracy, and the surest loss?"""
 
 import pandas as pd
 
-from engine.analysis.curves.red_flags import headline
+from engine.analysis.curves.red_flags import surest_loss
 
 
 def sparsest_flag(flags: pd.DataFrame) -> pd.Series | None:
@@ -11,10 +11,15 @@ def sparsest_flag(flags: pd.DataFrame) -> pd.Series | None:
 
 
 def largest_loss(flags: pd.DataFrame) -> tuple[pd.Series, str] | None:
-    """The first flag with the largest loss of all, and whether it is a "class" or a "group" that loses; None where
-    nobody loses."""
-    change = headline(flags).change
-    rows = flags[(flags[["class_change", "group_change"]] == change).any(axis=1)]
-    if rows.empty:
-        return None
-    return rows.iloc[0], "class" if rows.iloc[0]["class_change"] == change else "group"
+    """The flag with the loss that is at least largest, and whether a "class" or a "group" loses; None where nobody
+    loses."""
+    surest = surest_loss(flags)
+    return None if surest is None else (flags.loc[surest[0]], surest[1])
+
+
+def by_evidence(flags: pd.DataFrame) -> pd.DataFrame:
+    """The flags of models that keep their accuracy, with `sure`: the loss of a class or group that is at least there,
+    the largest first; NaN where no interval can be had, and these last. 0 or less: not told from chance."""
+    listed = flags.dropna(subset="level")
+    sure = -listed[["class_high", "group_high"]].astype(float).min(axis=1)
+    return listed.assign(sure=sure).sort_values("sure", ascending=False, kind="stable", na_position="last")

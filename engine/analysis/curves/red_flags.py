@@ -1,15 +1,17 @@
 """Where does pruning hurt although the total hides it: red flags at the sparsest level that keeps the accuracy."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from engine.analysis.columns import MODEL
 from engine.analysis.curves.class_curves import total_curves, with_accuracy
 from engine.analysis.curves.controls import Controls, against_controls, control_counts, control_runs
-from engine.analysis.intervals import t_interval
 from engine.analysis.seeds import over_seeds
+from engine.analysis.simultaneous import confidence_of_each
 
 NO_DENSE = "the dense level is missing"
 NONE_WITHIN = "no pruned level keeps the accuracy"
@@ -24,7 +26,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Headline:
-    """The largest loss behind a kept accuracy; if there is none, all but the counts and the reason are None."""
+    """The surest loss behind a kept accuracy; if there is none, all but the counts and the reason are None."""
 
     n_models: int
     n_flagged: int
@@ -59,10 +61,12 @@ def red_flags(
     sparsity, accuracy, dense_accuracy, n_seeds, controlled; class, class_n, class_change, class_low, class_high,
     class_gap_dense, class_gap, class_gap_times; grouping, group and the same with `group_`; reason.
 
-    `class` and `group` are those that lose most (mean over seeds of each run's change since dense, 95 % t-interval, n
-    test examples). The gap is max - min over classes, or over the groups of that grouping, as mean over seeds;
-    `gap_times` is NaN where the dense gap is 0. `groups` has one row per run, level, grouping and group: n, correct.
-    A model without such a level has NaN and a reason.
+    `class` and `group` are those that lose most for sure, or most where none loses for sure: mean over seeds of each
+    run's change since dense, n test examples. The 95 % interval holds for all classes, or all groups, of the model at
+    once, so that they may be picked after looking; it is for new seeds, and where `groups` are parted by `member`
+    (`member_counts`) also for new members. The gap is max - min over classes, or over the groups of that grouping, as
+    mean over seeds; `gap_times` is NaN where the dense gap is 0. `groups` has one row per run, level, grouping and
+    group (and member): n, correct. A model without such a level has NaN and a reason.
 
     Where every seed of a finetuned model has a control, "dense" is the control at the same level, which trained as long
     (`controlled`). All tables are of one experiment then. `kept` is `kept_levels` of the same, where that is known.
@@ -107,17 +111,27 @@ def kept_runs(levels: pd.DataFrame, flags: pd.DataFrame, controls: Controls | No
     return runs[["index", "level"]].assign(control=control)
 
 
+def surest_loss(flags: pd.DataFrame) -> tuple[Hashable, str] | None:
+    """Row (its index) and kind, "class" or "group", of the loss that is at least largest: whose interval ends furthest
+    below 0. Where no interval does, the largest loss; None where nobody loses."""
+    changes = flags[["class_change", "group_change"]].set_axis(["class", "group"], axis=1)
+    losses = changes.where(changes < 0)
+    ends = flags[["class_high", "group_high"]].set_axis(["class", "group"], axis=1)
+    ends = ends.where((ends < 0) & losses.notna())
+    evidence = ends if ends.notna().any(axis=None) else losses
+    if not evidence.notna().any(axis=None):
+        return None
+    row = evidence.min(axis=1).idxmin()
+    return row, str(evidence.loc[row].idxmin())
+
+
 def headline(flags: pd.DataFrame) -> Headline:
-    """The class or group of `red_flags` that loses most of all; of those whose interval is below 0, if any is."""
-    changes = ["class_change", "group_change"]
-    losses = flags[changes].where(flags[changes] < 0)
-    n_flagged = int(losses.notna().any(axis=1).sum())
-    if not n_flagged:
+    """The class or group of `red_flags` that loses most for sure; that loses most, where none does."""
+    n_flagged = int((flags[["class_change", "group_change"]] < 0).any(axis=1).sum())
+    surest = surest_loss(flags)
+    if surest is None:
         return Headline(len(flags), 0, reason=NO_FLAG)
-    shown = losses.where(flags[["class_high", "group_high"]].to_numpy() < 0)
-    losses = shown if shown.notna().any(axis=None) else losses
-    worst = losses.min(axis=1).idxmin()
-    kind = losses.loc[worst].idxmin().removesuffix("_change")
+    worst, kind = surest
     row = flags.loc[worst]
     return Headline(
         n_models=len(flags),
@@ -147,23 +161,67 @@ def _largest_loss(counts: pd.DataFrame, runs: pd.DataFrame, controls: pd.DataFra
 
     `runs` gives each run's model, its level to look at, and its control, whose counts `controls` has.
     """
+    cells = _paired(counts, runs, controls)
+    keys = ["model", "grouping", "group"]
+    table = cells
+    if "member" in cells:
+        sums = ["n", "correct", "n_dense", "correct_dense"]
+        table = cells.groupby([*keys, "run"], observed=True)[sums].sum().reset_index()
+    table = with_accuracy(table)
+    table["accuracy_dense"] = table["correct_dense"] / table["n_dense"].where(table["n_dense"] > 0)
+    table["change"] = table["accuracy"] - table["accuracy_dense"]
+    change = over_seeds(table, keys, ["change", "n"]).dropna(subset="change")
+    half = _half_interval(change, cells)
+    change = change.assign(low=change["change"] - half, high=change["change"] + half)
+    # Who loses for sure comes first, by the loss that is at least there; all others by their loss.
+    change = change.assign(sure=change["high"].where(change["high"] < 0, 0.0)).sort_values(["sure", "change"])
+    change = change.drop_duplicates("model")[[*keys, "n", "change", "low", "high"]]
+    return change.merge(_gaps(table), on=["model", "grouping"], how="left").set_index("model")
+
+
+def _paired(counts: pd.DataFrame, runs: pd.DataFrame, controls: pd.DataFrame | None) -> pd.DataFrame:
+    """The counts of each run at its level with those of its dense level or its control beside them."""
     number, names = pd.factorize(counts["run"])
     known = runs.reindex(names)
     level, model = known["level"].to_numpy()[number], known["index"].to_numpy()[number]
-    keys = ["run", "grouping", "group"]
-    rows = counts[[*keys, "n", "correct"]].assign(model=model)
-    pruned = with_accuracy(rows[counts["level"] == level])
+    keys = ["run", "grouping", "group", *(["member"] if "member" in counts else [])]
+    rows = counts[[*keys, "n", "correct"]]
     alone = known["control"].isna().to_numpy()[number]
-    dense = with_accuracy(rows[(counts["level"] == 0) & ~np.isnan(level) & alone])[[*keys, "accuracy"]]
+    dense = rows[(counts["level"] == 0) & ~np.isnan(level) & alone]
     if controls is not None:
-        dense = pd.concat([dense, control_counts(controls, runs)[[*keys, "accuracy"]]], ignore_index=True)
-    table = pruned.merge(dense, on=keys, suffixes=("", "_dense"))
-    table["change"] = table["accuracy"] - table["accuracy_dense"]
-    change = over_seeds(table, ["model", "grouping", "group"], ["change", "n"])
-    change = change.sort_values("change", kind="stable").dropna(subset="change").drop_duplicates("model")
-    low, high = t_interval(change["change"], change["change_sd"], change["change_n"])
-    change = change.assign(low=low, high=high)[["model", "grouping", "group", "n", "change", "low", "high"]]
-    return change.merge(_gaps(table), on=["model", "grouping"], how="left").set_index("model")
+        dense = pd.concat([dense, control_counts(controls, runs)[[*keys, "n", "correct"]]], ignore_index=True)
+    at_level = counts["level"] == level
+    return rows[at_level].assign(model=model[at_level]).merge(dense, on=keys, suffixes=("", "_dense"))
+
+
+def _half_interval(change: pd.DataFrame, cells: pd.DataFrame) -> pd.Series:
+    """Half of each group's 95 % interval, for all groups of a model at once; NaN with one seed."""
+    n_seeds = change["change_n"].where(change["change_n"] > 1)
+    of_seeds = change["change_sd"] ** 2 / n_seeds
+    variance, freedom = of_seeds, n_seeds - 1
+    if "member" in cells:
+        of_members, n_members = _member_variance(change, cells)
+        variance = of_seeds + of_members
+        parts = of_seeds**2 / (n_seeds - 1) + of_members**2 / (n_members - 1)
+        freedom = (variance**2 / parts.where(parts > 0)).where(parts > 0, freedom)
+    each = confidence_of_each(change.groupby("model")["change"].transform("size"))
+    half: pd.Series = stdtrit(freedom, 0.5 + each / 2) * np.sqrt(variance)
+    return half
+
+
+def _member_variance(change: pd.DataFrame, cells: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Variance of each group's change that its members give it (CR1), and how many they are; NaN for one."""
+    keys = ["model", "grouping", "group"]
+    gained = cells.assign(gained=cells["correct"] - cells["correct_dense"])
+    members = gained.groupby([*keys, "member"], observed=True)[["gained", "n"]].mean().reset_index()
+    means = change.rename_axis("row").reset_index()[[*keys, "row", "change"]]
+    members = members.merge(means, on=keys)
+    members["square"] = (members["gained"] - members["change"] * members["n"]) ** 2
+    groups = members.groupby("row")
+    n_members = groups.size().reindex(change.index)
+    n_members = n_members.where(n_members > 1)
+    variance = groups["square"].sum() / groups["n"].sum() ** 2
+    return variance.reindex(change.index) * n_members / (n_members - 1), n_members
 
 
 def _gaps(table: pd.DataFrame) -> pd.DataFrame:

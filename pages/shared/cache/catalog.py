@@ -17,7 +17,7 @@ from engine.analysis.curves.controls import Controls
 from engine.analysis.curves.red_flags import kept_levels, kept_runs, red_flags
 from engine.analysis.example_columns import group_columns
 from engine.analysis.frontier.points import operating_points
-from engine.analysis.group_counts import group_counts
+from engine.analysis.member_counts import member_counts
 from engine.analysis.unfairness import unfairness_table
 from engine.datasets.dataset_table import ImageSet, Request, load_dataset
 from engine.errors import PruneScopeError
@@ -248,7 +248,7 @@ def _group_counts(source: Source, experiment: Experiment, wanted: set[tuple[str,
                 right.append(is_right(offset.as_py(), n_classes))
     if not models:
         return None
-    return group_counts(table, pd.DataFrame(models, columns=["run", "level"]), np.stack(right), names)
+    return member_counts(table, pd.DataFrame(models, columns=["run", "level"]), np.stack(right), names)
 
 
 def _unmitigated(table: pd.DataFrame) -> pd.DataFrame:

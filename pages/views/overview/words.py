@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from engine.analysis.curves.flag_picks import largest_loss, sparsest_flag
-from engine.analysis.curves.red_flags import NO_DENSE
+from engine.analysis.curves.flag_picks import by_evidence, largest_loss, sparsest_flag
+from engine.analysis.curves.red_flags import NO_DENSE, NONE_WITHIN
 from pages.shared import formats
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.names import subject_name, variant_name
@@ -29,7 +29,8 @@ def experiment_name(experiment: Experiment) -> str:
 
 
 def headline_sentence(flags: pd.DataFrame, experiment: Experiment, names: Mapping[int, str]) -> str:
-    """How much the sparsest model that keeps the accuracy leaves out, who loses there, and who loses most of all."""
+    """How much the sparsest model that keeps the accuracy leaves out, who surely loses there, and who loses most for
+    sure of all."""
     name = experiment_name(experiment)
     if (flags["reason"] == NO_DENSE).all():
         return f"**What {name} loses cannot be said**: {NO_DENSE}."
@@ -41,25 +42,27 @@ def headline_sentence(flags: pd.DataFrame, experiment: Experiment, names: Mappin
 
 
 def _losses(flag: pd.Series, names: Mapping[int, str]) -> str:
-    """The class and the group that lose at the sparsest level, or that none loses much."""
+    """The class and the group that lose for sure at the sparsest level, or that none loses much, or none for sure."""
     changes = {kind: flag[f"{kind}_change"] for kind in ("class", "group") if not pd.isna(flag[f"{kind}_change"])}
-    losers = [_loss(flag, kind, names) for kind, change in changes.items() if change <= -LITTLE]
+    who = " or ".join(changes) or "class"
+    losers = [kind for kind, change in changes.items() if change <= -LITTLE]
+    told = [_loss(flag, kind, names) for kind in losers if not _may_be_chance(flag, kind)]
+    if told:
+        return f"but {' and '.join(told)}"
     if losers:
-        return f"but {' and '.join(losers)}"
-    nobody = f"no {' or '.join(changes) or 'class'} loses"
+        return f"and no loss of a {who} can be told from chance"
     most = min(changes.values(), default=0.0)
-    return f"and {nobody} more than {formats.points_in_words(most)}" if most < 0 else f"and {nobody} any"
+    return f"and no {who} loses more than {formats.points_in_words(most)}" if most < 0 else f"and no {who} loses any"
 
 
 def _largest_loss(flags: pd.DataFrame, told: pd.Series, names: Mapping[int, str]) -> str:
-    """The largest loss of all, where it is another model's than the one told of."""
+    """The surest loss of all, where it is another model's than the one told of, and more than chance."""
     largest = largest_loss(flags)
-    if largest is None or largest[0].name == told.name:
+    if largest is None or largest[0].name == told.name or _may_be_chance(*largest):
         return ""
     other, kind = largest
-    loss = _loss(other, kind, names)
     model = formats.plain(variant_name(other))
-    return f" **Under {model}, {loss} at {formats.sparsity(other['sparsity'])} sparsity, and the total hides it.**"
+    return f" **Under {model}, {_loss(other, kind, names)} at {formats.sparsity(other['sparsity'])} sparsity.**"
 
 
 def detail_sentences(flags: pd.DataFrame) -> str:
@@ -69,11 +72,11 @@ def detail_sentences(flags: pd.DataFrame) -> str:
     flag = sparsest_flag(flags)
     if flag is None:
         return "Either the first cut is too deep, or the training after it is too short."
-    before = "trained as long without pruning" if flag["controlled"] else "before"
+    baseline = "of the same training without pruning" if flag["controlled"] else "of the dense network"
     return (
-        f"The sparsest is {formats.plain(variant_name(flag))}, level {flag['level']}, mean of "
-        f"{formats.seeds(flag['n_seeds'])}: accuracy {formats.percent(flag['dense_accuracy'])} {before}, "
-        f"{formats.percent(flag['accuracy'])} after."
+        f"It is {formats.plain(variant_name(flag))}, level {flag['level']}: accuracy "
+        f"{formats.percent(flag['accuracy'])}, against {formats.percent(flag['dense_accuracy'])} {baseline} "
+        f"(mean of {formats.seeds(flag['n_seeds'])})."
     )
 
 
@@ -91,9 +94,10 @@ def detail_training(flags: pd.DataFrame, source: Source, experiment: Experiment)
 def cautions(flags: pd.DataFrame, n_classes: int) -> str:
     """What a reader of the losses should know before believing them."""
     listed = flags.dropna(subset="level")
-    texts = [f"The worst of {n_classes} classes is picked after looking, so chance makes its loss look larger."]
+    texts = []
     if (listed["n_seeds"] > 1).any():
-        texts.insert(0, "± is half of a 95 % interval over seeds; where it is larger than the loss, it may be chance.")
+        texts.append(f"± is half of a 95 % interval that holds for all {n_classes} classes, or all groups, of a row.")
+        texts.append("Sorted by the loss that is at least there.")
     if listed["controlled"].any():
         texts.append("Finetuned networks are compared with one that trained as long without pruning.")
     single = int((listed["n_seeds"] == 1).sum())
@@ -112,21 +116,29 @@ def left_out(flags: pd.DataFrame) -> list[str]:
     sentences = []
     for reason, rows in flags[flags["level"].isna()].groupby("reason"):
         models = ", ".join(variant_name(flag) for _, flag in rows.iterrows())
-        sentences.append(formats.plain(f"Not listed, since {reason}: {models}."))
+        why = "every pruned level loses more than 1 point" if reason == NONE_WITHIN else reason
+        sentences.append(formats.plain(f"Left out because {why}: {models}."))
     return sentences
 
 
-def flag_table(flags: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
-    """One row per model that keeps its accuracy, the largest loss of a class first; cells are markdown."""
-    rows = flags.dropna(subset="level").sort_values("class_change", kind="stable")
-    largest = max(-float(rows[["class_change", "group_change"]].min(axis=None)), WITHIN) if len(rows) else WITHIN
+def told_and_not(flags: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The flags with a loss that is surely there, the largest first, and those whose losses may be chance; where there
+    is one seed only nothing can be told, and the flag stays among the first."""
+    rows = by_evidence(flags)
+    chance = rows["sure"] <= 0
+    return rows[~chance], rows[chance]
+
+
+def flag_table(rows: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
+    """One row per flag, in their order; cells are markdown."""
+    largest = max(-float(rows[["class_high", "group_high"]].min(axis=None)), WITHIN) if len(rows) else WITHIN
     table = pd.DataFrame(
         {
             "Technique": [formats.plain(variant_name(flag)) for _, flag in rows.iterrows()],
             "Sparsest within 1 pt": [formats.sparsity(value) for value in rows["sparsity"]],
             "Worst class": [_cell(flag, "class", names, largest) for _, flag in rows.iterrows()],
             "Worst group": [_cell(flag, "group", names, largest) for _, flag in rows.iterrows()],
-            "Class gap": [formats.times(value).replace(" ", NO_BREAK) for value in rows["class_gap_times"]],
+            "Class gap": [formats.times(value).replace(" times", "×") for value in rows["class_gap_times"]],
             "Seeds": [formats.count(n) for n in rows["n_seeds"]],
         }
     )
@@ -134,11 +146,12 @@ def flag_table(flags: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
 
 
 def _cell(flag: pd.Series, kind: str, names: Mapping[int, str], largest: float) -> str:
-    """Who loses most and how much, on a background that darkens with the loss."""
+    """Who loses most and how much, on a background that darkens with the loss that is at least there."""
     change = flag[f"{kind}_change"]
     if pd.isna(change):
         return formats.MISSING
-    heat = max(0.0, min(1.0, -change / largest)) / 2
+    high = flag[f"{kind}_high"]
+    heat = 0.0 if pd.isna(high) else max(0.0, min(1.0, -high / largest)) / 2
     doubt = formats.plus_minus(flag[f"{kind}_low"], flag[f"{kind}_high"])
     shown = f"**{_who(flag, kind, names)}**: {formats.points(change)}"
     shown = f':color[{shown}]{{background="rgba({HEAT}, {heat:.2f})"}}' if heat else shown
@@ -152,10 +165,14 @@ def _who(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
     return f"{formats.plain(flag['grouping'])} {formats.plain(flag['group'])}"
 
 
+def _may_be_chance(flag: pd.Series, kind: str) -> bool:
+    """Whether the interval includes no loss; False where there is none."""
+    return bool(flag[f"{kind}_high"] >= 0)
+
+
 def _loss(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
-    """Who loses how much, as in "class 8 loses 4.1 points (± 1.2)"."""
+    """Who loses how much, as in "class 8 loses 4.1 points (2.9 to 5.3)"."""
     who = f"{'class ' if kind == 'class' else ''}{_who(flag, kind, names)}"
-    doubt = formats.plus_minus(flag[f"{kind}_low"], flag[f"{kind}_high"]) or "one seed"
-    if flag[f"{kind}_high"] >= 0:
-        doubt += ", may be chance"
+    ends = [-100 * flag[f"{kind}_{end}"] for end in ("high", "low")]
+    doubt = "one seed" if any(map(pd.isna, ends)) else " to ".join(f"{end:z.1f}" for end in ends)
     return f"{who} loses {formats.points_in_words(flag[f'{kind}_change'])} ({doubt})"

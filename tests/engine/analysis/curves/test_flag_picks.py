@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from engine.analysis.columns import MODEL
-from engine.analysis.curves.flag_picks import largest_loss, sparsest_flag
+from engine.analysis.curves.flag_picks import by_evidence, largest_loss, sparsest_flag
 
 FLAGS = pd.DataFrame(
     {
@@ -43,3 +43,17 @@ def test_largest_loss_names_its_flag_and_who_loses() -> None:
     of_class = largest_loss(FLAGS.assign(group_change=np.nan))
     assert of_class is not None and (of_class[0].name, of_class[1]) == (0, "class")
     assert largest_loss(FLAGS.assign(class_change=0.01, group_change=np.nan)) is None
+
+
+def test_the_surest_loss_is_not_the_largest_one() -> None:
+    noisy = FLAGS.assign(class_change=[-0.02, -0.2, np.nan], class_high=[-0.01, 0.1, np.nan], group_high=np.nan)
+    surest = largest_loss(noisy)
+    assert surest is not None and (surest[0].name, surest[1]) == (0, "class")
+
+
+def test_flags_are_sorted_by_the_loss_that_is_at_least_there() -> None:
+    flags = FLAGS.assign(class_high=[-0.01, -0.06, np.nan], group_high=[-0.04, 0.1, np.nan], level=[1, 2, 3])
+    assert by_evidence(flags).index.tolist() == [1, 0, 2] and by_evidence(flags)["sure"].tolist()[:2] == [0.06, 0.04]
+    assert by_evidence(flags.assign(level=[1, np.nan, 3])).index.tolist() == [0, 2], (
+        "who keeps no accuracy is not listed"
+    )

@@ -5,9 +5,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from engine.analysis.clusters import clustered_rates, layout
 from engine.analysis.columns import MODEL
 from engine.analysis.curves.controls import Controls
 from engine.analysis.curves.red_flags import NO_DENSE, NO_FLAG, NONE_WITHIN, headline, red_flags
+from engine.analysis.group_counts import group_counts
+from engine.analysis.member_counts import member_counts
+from engine.analysis.simultaneous import max_t_interval
 from tests.support.study_tables import IDENTITY, study_tables
 
 
@@ -37,7 +41,7 @@ def test_flags_name_the_planted_class_and_group() -> None:
     assert row["dense_accuracy"] == pytest.approx(0.958) and row["accuracy"] == pytest.approx(0.9499)
     changes = [-0.080, -0.081, -0.082]
     assert row["class"] == 7 and row["class_n"] == 1000 and row["class_change"] == pytest.approx(-0.081)
-    interval = stats.t.interval(0.95, 2, -0.081, stats.sem(changes))
+    interval = stats.t.interval(0.95**0.1, 2, -0.081, stats.sem(changes))
     assert (row["class_low"], row["class_high"]) == pytest.approx(interval)
     assert row["class_gap_dense"] == pytest.approx(0.02) and row["class_gap"] == pytest.approx(0.081)
     assert row["class_gap_times"] == pytest.approx(4.05)
@@ -57,6 +61,7 @@ def test_headline_states_the_largest_loss() -> None:
     assert (fact.grouping, fact.group) == ("series", "hsf4") and fact.change == pytest.approx(-0.46)
     flags = red_flags(levels, classes, groups)
     assert headline(flags.assign(group_high=0.01)).grouping == "class", "the larger loss may be chance"
+    assert headline(flags.assign(group_high=-0.001)).grouping == "class", "less of the larger loss is sure"
     assert headline(flags.assign(group_high=0.01, class_high=0.01)).grouping == "series", "each may be"
 
 
@@ -76,8 +81,13 @@ def test_flags_equal_a_plain_loop(within: float) -> None:
         runs = accuracy[accuracy["technique"] == technique].pivot(
             index=["level", "class"], columns="seed", values="accuracy"
         )
-        change = (runs.loc[max(kept)] - runs.loc[0]).mean(axis=1)
-        assert row["class"] == change.idxmin() and row["class_change"] == pytest.approx(change.min())
+        changes = (runs.loc[max(kept)] - runs.loc[0]).dropna()
+        low, high = max_t_interval(changes.T)
+        sure = pd.Series(high, changes.index)
+        worst = sure.idxmin() if sure.min() < 0 else changes.mean(axis=1).idxmin()
+        assert row["class"] == worst and row["class_change"] == pytest.approx(changes.mean(axis=1)[worst])
+        assert row["class_low"] == pytest.approx(low[changes.index.get_loc(worst)])
+        assert row["class_high"] == pytest.approx(sure[worst])
         gaps = [(runs.loc[level].max() - runs.loc[level].min()).mean() for level in (max(kept), 0)]
         assert row["class_gap_times"] == pytest.approx(gaps[0] / gaps[1])
 
@@ -153,3 +163,34 @@ def test_columns_do_not_depend_on_groups_and_an_empty_study_is_fine() -> None:
     assert list(red_flags(levels, classes)) == list(red_flags(levels, classes, groups))
     flags = red_flags(levels.iloc[:0], classes.iloc[:0], groups.iloc[:0])
     assert flags.empty and headline(flags).reason == NO_FLAG
+
+
+def test_groups_with_members_have_the_variance_of_new_members() -> None:
+    """Two series of thirty writers: the flag's interval is that of each series' change, at once for both."""
+    random = np.random.default_rng(0)
+    writer = np.repeat(np.arange(60), 10)
+    series = np.where(writer < 30, "a", "b")
+    examples = pd.DataFrame({"label": 0, "writer": writer, "series": series})
+    chance = np.where(series == "b", 0.7, 0.8) + random.uniform(-0.2, 0.2, 60)[writer]
+    right = {
+        (f"r{seed}", level): random.random(600) < (chance if level else 0.9) for seed in range(4) for level in (0, 1)
+    }
+    models = pd.DataFrame(list(right), columns=["run", "level"])
+    counts = member_counts(examples, models, np.stack(list(right.values())), ["series"])
+    plain = group_counts(examples, models, np.stack(list(right.values())), ["series"])
+    sums = counts.groupby(["run", "level", "grouping", "group"], as_index=False)[["n", "correct"]].sum()
+    pd.testing.assert_frame_equal(
+        sums, plain.sort_values(["run", "level", "group"], ignore_index=True), check_dtype=False
+    )
+    levels = pd.DataFrame(
+        [{"run": run, **IDENTITY, "technique": "x", "seed": run, "level": level} for run, level in right]
+    ).assign(sparsity=0.5, accuracy=0.9)
+    classes = levels.assign(**{"class": 0, "n": 600, "correct": 500})
+    clustered, alone = (red_flags(levels, classes, groups).iloc[0] for groups in (counts, plain))
+    change = np.stack([right[f"r{seed}", 1] * 1.0 - right[f"r{seed}", 0] for seed in range(4)])
+    expected = clustered_rates(change, layout((series == "b").astype(int), writer, 2))
+    low, high = expected.interval(0.95**0.5)
+    assert clustered["group"] == alone["group"] == "b"
+    assert clustered["group_change"] == pytest.approx(expected.value[1]) == pytest.approx(alone["group_change"])
+    assert (clustered["group_low"], clustered["group_high"]) == pytest.approx((low[1], high[1]))
+    assert clustered["group_high"] > alone["group_high"]
