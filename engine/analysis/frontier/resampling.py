@@ -18,6 +18,10 @@ MANY_SEEDS = 64
 """Different seeds up to which points are paired by seed; beyond, by a seed's rank within its point."""
 
 
+MANY_POINTS = 3_000
+"""Operating points up to which means of resampled seeds are kept; so many take 36 MB."""
+
+
 @dataclass(frozen=True, eq=False)
 class Resamples:
     """Draws of n seeds out of n, with replacement; the order within a draw does not matter."""
@@ -41,6 +45,18 @@ class SeedGrid:
     sparsity: Floats
     unfairness: Floats
     accuracy: Floats
+    draws: Resamples
+    means: Floats | None
+    """Means over the drawn seeds of the three, (3, n_points, n_resamples), where they are worth keeping."""
+
+    def resampled(self, numbers: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
+        """Sparsity, unfairness and accuracy of points by number, (n_resamples, n_points) each."""
+        if self.means is not None:
+            sparsity, unfairness, accuracy = (part[numbers].T for part in self.means)
+            return sparsity, unfairness, accuracy
+        columns = (part[:, numbers] for part in (self.sparsity, self.unfairness, self.accuracy))
+        sparsity, unfairness, accuracy = (resampled_means(part, self.draws.counts) for part in columns)
+        return sparsity, unfairness, accuracy
 
 
 def resamples(n_seeds: int, n_drawn: int = 500, seed: int = 0) -> Resamples:
@@ -61,8 +77,8 @@ def _enumerated(n: int) -> Resamples:
     return Resamples(counts.astype(float), weights, exact=True)
 
 
-def seed_grid(seeds: pd.DataFrame, measure: str) -> SeedGrid:
-    """The rows of `seed_points` with every number finite, laid out by seed and point."""
+def seed_grid(seeds: pd.DataFrame, measure: str, n_drawn: int = 500, seed: int = 0) -> SeedGrid:
+    """The rows of `seed_points` with every number finite, laid out by seed and point, and the resamples of them."""
     columns = seeds[["sparsity", measure, "accuracy"]].to_numpy(float)
     rows = np.flatnonzero(np.isfinite(columns).all(axis=1))
     point = seeds["point"].to_numpy(int)[rows]
@@ -70,7 +86,13 @@ def seed_grid(seeds: pd.DataFrame, measure: str) -> SeedGrid:
     shape = int(slot.max(initial=-1)) + 1, int(seeds["point"].max()) + 1 if len(seeds) else 0
     numbers = np.full((3, *shape), np.nan)
     numbers[:, slot, point] = columns[rows].T
-    return SeedGrid(measure, *numbers)
+    draws = resamples(shape[0], n_drawn, seed)
+    # Few seeds are multiplied as fast as looked up; of many points the means would fill the memory.
+    kept = (
+        None if draws.exact or shape[1] > MANY_POINTS else [resampled_means(part, draws.counts).T for part in numbers]
+    )
+    means = None if kept is None else np.ascontiguousarray(kept)
+    return SeedGrid(measure, *numbers, draws, means)
 
 
 def _slots(point: NDArray[np.intp], seed: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -8,16 +8,13 @@ from numpy.typing import NDArray
 
 from engine.analysis.frontier.choice import ROUNDING, Choice, reaches, value
 from engine.analysis.frontier.confidence_set import PairedDifference, confidence_set, paired_difference
-from engine.analysis.frontier.resampling import Resamples, SeedGrid, resampled_means, resamples, seed_grid
+from engine.analysis.frontier.resampling import SeedGrid, seed_grid
 from engine.analysis.frontier.verdict import Verdict, verdict
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 ONE_SEED = "one seed only, so that there is nothing to draw from"
-CELLS = 50_000
-"""Resampled means held at a time; few enough to stay in the processor's cache."""
-
 RARE = 0.01
 """Share of resamples up to which a network is counted among the others."""
 
@@ -44,16 +41,6 @@ class Agreement:
     """Unfairness of the chosen point minus the runner-up's."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Contenders:
-    """Points that a draw may choose, with their numbers by seed and point."""
-
-    position: Ints
-    values: Floats
-    accuracy: Floats
-    unfairness: Floats
-
-
 def agreement(
     points: pd.DataFrame,
     seeds: pd.DataFrame,
@@ -71,40 +58,36 @@ def agreement(
     point with one seed takes part with its one value and has the reason ONE_SEED; where every contender is such, shares
     and `nothing` are NaN. Points that no draw can choose are no contenders.
     """
-    grid = seed_grid(seeds, choice.measure) if grid is None else grid
-    contenders = _contenders(points, grid, choice)
-    draws = resamples(len(grid.accuracy), n_resamples, seed)
-    n = np.isfinite(contenders.values).sum(axis=0)
-    wins, passes, nothing = np.zeros(len(n)), np.zeros(len(n)), 0.0
-    pieces = np.array_split(np.arange(len(draws.weights)), 1 + len(draws.weights) * len(n) // CELLS)
-    for piece in pieces:
-        counts, weights = draws.counts[piece], draws.weights[piece]
-        accuracy = resampled_means(contenders.accuracy, counts)
+    grid = seed_grid(seeds, choice.measure, n_resamples, seed) if grid is None else grid
+    position, n = _contenders(points, grid, choice)
+    weights = grid.draws.weights
+    wins, passes, nothing = np.zeros(len(n)), np.zeros(len(n)), 1.0
+    if len(n):
+        sparsity, unfairness, accuracy = grid.resampled(points["point"].to_numpy()[position])
         passed = reaches(accuracy, choice.threshold)
-        values = np.where(passed, resampled_means(contenders.values, counts), -np.inf)
-        best = values.max(axis=1, initial=-np.inf)
+        values = np.where(passed, value(sparsity, unfairness, choice.weight), -np.inf)
+        best = values.max(axis=1)
         won = best > -np.inf
-        tied = values[won] >= best[won, None] - _slack(choice)
-        wins += np.bincount(_firsts(tied, contenders, counts[won], accuracy[won]), weights[won], len(n))
-        passes += weights @ passed
-        nothing += float(weights[~won].sum())
+        tied = values >= best[:, None] - _slack(choice)
+        wins = np.bincount(_firsts(tied, unfairness, accuracy)[won], weights[won], len(n))
+        passes, nothing = weights @ passed, float(weights[~won].sum())
     alone = n < 2
     untold = bool(alone.all()) if len(n) else len(grid.accuracy) < 2
     table = pd.DataFrame(
         {
-            "position": contenders.position,
+            "position": position,
             "n_seeds": n,
             "share": np.nan if untold else wins,
             "passes": np.nan if untold else passes,
             "reason": np.where(alone, ONE_SEED, ""),
         }
     ).sort_values("share", ascending=False, kind="stable", ignore_index=True)
-    peers = _not_told_from_best(points, grid, choice, draws)
+    peers = _not_told_from_best(points, grid, choice)
     return Agreement(
         table,
         np.nan if untold else nothing,
-        len(draws.weights),
-        draws.exact,
+        len(weights),
+        grid.draws.exact,
         verdict(choice, table, peers),
         peers,
         _against_runner_up(points, grid, choice),
@@ -128,13 +111,17 @@ def winners(trust: Agreement) -> pd.DataFrame:
     )
 
 
-def _not_told_from_best(points: pd.DataFrame, grid: SeedGrid, choice: Choice, draws: Resamples) -> tuple[int, ...]:
+def _not_told_from_best(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> tuple[int, ...]:
     """The model confidence set among points that reach the threshold; of many, among the MOST_COMPARED best."""
     place = np.flatnonzero(choice.survivors & np.isfinite(choice.values))
     place = place[np.argsort(-choice.values[place], kind="stable")][:MOST_COMPARED]
     number = points["point"].to_numpy()[place]
+    if not len(number):
+        return ()
     values = value(grid.sparsity[:, number], grid.unfairness[:, number], choice.weight)
-    return tuple(place[confidence_set(values, draws)].tolist())
+    sparsity, unfairness, _ = grid.resampled(number)
+    means = value(sparsity, unfairness, choice.weight)
+    return tuple(place[confidence_set(values, grid.draws, means=means)].tolist())
 
 
 def _against_runner_up(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> PairedDifference:
@@ -144,37 +131,38 @@ def _against_runner_up(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> 
     return paired_difference(grid.unfairness[:, one], grid.unfairness[:, other])
 
 
-def _contenders(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> _Contenders:
-    """The points that some draw could choose, with the chosen point and its runner-up in any case.
+def _contenders(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> tuple[Ints, Ints]:
+    """Places of points that some draw could choose, with the chosen point and its runner-up in any case; their seeds.
 
     A mean of drawn seeds lies between the least and the largest of them, which bounds each point's value and accuracy.
     """
     if grid.measure != choice.measure:
         raise ValueError(f"The grid is of {grid.measure!r}, the choice is by {choice.measure!r}.")
-    place, number = np.arange(len(points)), points["point"].to_numpy()
+    number = points["point"].to_numpy()
+    if not grid.accuracy.size:
+        return number[:0], number[:0]
     values = value(grid.sparsity[:, number], grid.unfairness[:, number], choice.weight)
-    accuracy, unfairness = grid.accuracy[:, number], grid.unfairness[:, number]
-    if not len(values):
-        return _Contenders(place[:0], values[:, :0], accuracy[:, :0], unfairness[:, :0])
+    accuracy = grid.accuracy[:, number]
+    n = np.isfinite(accuracy).sum(axis=0)
     sure = reaches(np.fmin.reduce(accuracy), choice.threshold)
     beaten = np.fmin.reduce(values)[sure].max(initial=-np.inf) - _slack(choice)
     could = np.fmax.reduce(values) >= beaten
     could &= reaches(np.fmax.reduce(accuracy), choice.threshold - ROUNDING)
-    could |= np.isin(place, [at for at in (choice.chosen, choice.runner_up) if at is not None])
-    at = np.flatnonzero(could & np.isfinite(accuracy).any(axis=0))
-    return _Contenders(place[at], values[:, at], accuracy[:, at], unfairness[:, at])
+    could[[at for at in (choice.chosen, choice.runner_up) if at is not None]] = True
+    places = np.flatnonzero(could & (n > 0))
+    return places, n[places]
 
 
-def _firsts(tied: NDArray[np.bool_], contenders: _Contenders, counts: Floats, accuracy: Floats) -> Ints:
-    """Which of the tied contenders `choose` takes in each resample: the fairer, the more accurate, the first."""
+def _firsts(tied: NDArray[np.bool_], unfairness: Floats, accuracy: Floats) -> Ints:
+    """Which of the tied points `choose` takes in each resample: the fairer, the more accurate, the first."""
     several = np.flatnonzero(tied.sum(axis=1) > 1)
     if len(several):
         among = tied[several]
-        for numbers in (resampled_means(contenders.unfairness, counts[several]), -accuracy[several]):
+        for numbers in (unfairness[several], -accuracy[several]):
             numbers = np.where(among, numbers, np.inf)
-            among = among & (numbers <= numbers.min(axis=1, keepdims=True) + ROUNDING)
+            among &= numbers <= numbers.min(axis=1, keepdims=True) + ROUNDING
         tied[several] = among
-    firsts: Ints = tied.argmax(axis=1) if tied.shape[1] else np.zeros(0, int)
+    firsts: Ints = tied.argmax(axis=1)
     return firsts
 
 
