@@ -1,0 +1,121 @@
+"""How much better does the chosen network look where it was chosen than elsewhere?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.analysis.frontier.choice import reaches, value
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+NO_CHOICE = "no network reaches the threshold where it would be chosen"
+ONE_MEMBER = "fewer than two members, so that there is nothing to split"
+
+
+@dataclass(frozen=True)
+class Optimism:
+    """A choice made on some examples and reported on others; means over repetitions where there are several."""
+
+    chosen: tuple[int | None, ...]
+    """The network of each repetition, as a row of the answers."""
+    gap_where_chosen: float
+    gap_elsewhere: float
+    accuracy_where_chosen: float
+    accuracy_elsewhere: float
+    n_choices: int
+    """Repetitions in which a network reached the threshold; the means are theirs."""
+    reason: str = ""
+    """Why the numbers are NaN."""
+
+    @property
+    def optimism(self) -> float:
+        """How much larger the gap is elsewhere than where it was chosen."""
+        return self.gap_elsewhere - self.gap_where_chosen
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What chooses: the highest sparsity - weight x gap among networks that reach the threshold."""
+
+    threshold: float
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What networks (rows) have right, of examples (columns) in groups 0, 1, ...; several seeds are shares of them."""
+
+    right: Floats
+    group: Ints
+
+    @classmethod
+    def of(cls, right: ArrayLike, group: ArrayLike) -> "Answers":
+        """Right or wrong as 1 or 0, and each example's class or group as a number."""
+        return cls(np.asarray(right, float), np.asarray(group, int))
+
+    def of_examples(self, chosen: NDArray[np.bool_]) -> "Answers":
+        """The same networks on some of the examples."""
+        return Answers(self.right[:, chosen], self.group[chosen])
+
+
+def gaps(answers: Answers) -> tuple[Floats, Floats]:
+    """Accuracy of each network, and its best group's accuracy minus its worst one's (groups without examples out)."""
+    n = np.bincount(answers.group)
+    members = np.eye(len(n))[answers.group][:, n > 0]
+    rates = answers.right @ members / n[n > 0]
+    if not rates.shape[1]:
+        return np.full(len(rates), np.nan), np.full(len(rates), np.nan)
+    return answers.right.mean(axis=1), rates.max(axis=1) - rates.min(axis=1)
+
+
+def choice_elsewhere(sparsity: ArrayLike, here: Answers, elsewhere: Answers, rule: Rule) -> Optimism:
+    """Chosen on one set of examples, as the validation split, and reported on another, as the test split."""
+    return _mean([_chosen_and_reported(np.asarray(sparsity, float), here, elsewhere, rule)])
+
+
+def split_choice(
+    sparsity: ArrayLike, answers: Answers, member: ArrayLike, rule: Rule, n_splits: int = 20, seed: int = 0
+) -> Optimism:
+    """Chosen on one half of the members (writers, else examples) and reported on the other, then swapped.
+
+    `member` says whose each example is: all examples of a member fall into one half. Splits are drawn `n_splits` times
+    and each gives two choices. Both gaps are of half as many examples, so that they compare with each other only.
+    """
+    _, whose = np.unique(np.asarray(member), return_inverse=True)
+    n_members = int(whose.max(initial=-1)) + 1
+    if n_members < 2:
+        return _mean([], ONE_MEMBER)
+    rng, reports = np.random.default_rng(seed), []
+    levels = np.asarray(sparsity, float)
+    for _ in range(n_splits):
+        first = (rng.permutation(n_members) < n_members // 2)[whose]
+        halves = answers.of_examples(first), answers.of_examples(~first)
+        reports += [_chosen_and_reported(levels, *pair, rule) for pair in (halves, halves[::-1])]
+    return _mean(reports)
+
+
+Report = tuple[int | None, float, float, float, float]
+"""The chosen network, its gap here and elsewhere, its accuracy here and elsewhere."""
+
+
+def _chosen_and_reported(sparsity: Floats, here: Answers, elsewhere: Answers, rule: Rule) -> Report:
+    accuracy, gap = gaps(here)
+    values = np.where(reaches(accuracy, rule.threshold), value(sparsity, gap, rule.weight), np.nan)
+    if np.isnan(values).all():
+        return None, np.nan, np.nan, np.nan, np.nan
+    chosen = int(np.lexsort((-accuracy, gap, -np.where(np.isnan(values), -np.inf, values)))[0])
+    accuracy_elsewhere, gap_elsewhere = gaps(Answers(elsewhere.right[[chosen]], elsewhere.group))
+    numbers = gap[chosen], gap_elsewhere[0], accuracy[chosen], accuracy_elsewhere[0]
+    one, other, three, four = (float(number) for number in numbers)
+    return chosen, one, other, three, four
+
+
+def _mean(reports: list[Report], reason: str = NO_CHOICE) -> Optimism:
+    chosen = tuple(report[0] for report in reports)
+    made = [report[1:] for report in reports if report[0] is not None]
+    if not made:
+        return Optimism(chosen, np.nan, np.nan, np.nan, np.nan, 0, reason)
+    here, elsewhere, accuracy_here, accuracy_elsewhere = np.mean(made, axis=0).tolist()
+    return Optimism(chosen, here, elsewhere, accuracy_here, accuracy_elsewhere, len(made))
