@@ -18,7 +18,7 @@ from pages.shared.pickers import choose_axis
 from pages.views.frontier import charts, tables
 from pages.views.frontier.decision_record import decision_html, decision_json
 from pages.views.frontier.sizes import size_sentence, size_table
-from pages.views.frontier.sureness import winners_caption, winners_table
+from pages.views.frontier.sureness import WINNER_COLUMNS, winners_caption, winners_table
 from pages.views.frontier.words import choice_sentence, no_choice, stakeholder_sentence
 
 WEIGHTS = [tables.weight_text(10 ** (step / 10)) for step in range(-20, 31)]
@@ -81,7 +81,8 @@ second = choose(points, threshold / 100, float(second_weight), measure) if secon
 if choice.chosen is None:
     above.info(no_choice(choice, points), icon=":material/info:")
     st.stop()
-trust = agreement(points, seeds, choice, grid=by_seed_and_point(frame.source, frame.experiment, measure))
+grid = by_seed_and_point(frame.source, frame.experiment, measure)
+trust = agreement(points, seeds, choice, grid=grid)
 wins = change_over_weights(points, choice, charts.WEIGHTS)
 above.markdown(choice_sentence(points, choice, trust))
 if second is not None:
@@ -126,9 +127,9 @@ if trust.table["reason"].any():
 if trust.verdict.word:
     st.markdown("##### How sure the choice is")
     st.dataframe(
-        winners_table(points, choice, trust),
+        winners_table(points, grid, choice, trust),
         hide_index=True,
-        column_config={"wins": st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100)},
+        column_config=WINNER_COLUMNS,
         alt="How often each network wins when seeds are drawn again.",
     )
     st.caption(winners_caption(trust))

@@ -92,7 +92,7 @@ def seed_grid(seeds: pd.DataFrame, measure: str, n_drawn: int = 500, seed: int =
         None if draws.exact or shape[1] > MANY_POINTS else [resampled_means(part, draws.counts).T for part in numbers]
     )
     means = None if kept is None else np.ascontiguousarray(kept)
-    return SeedGrid(measure, *numbers, draws, means)
+    return SeedGrid(measure, numbers[0], numbers[1], numbers[2], draws, means)
 
 
 def _slots(point: NDArray[np.intp], seed: NDArray[np.intp]) -> NDArray[np.intp]:

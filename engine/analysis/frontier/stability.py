@@ -69,8 +69,9 @@ def agreement(
         best = values.max(axis=1)
         won = best > -np.inf
         tied = values >= best[:, None] - _slack(choice)
-        wins = np.bincount(_firsts(tied, unfairness, accuracy)[won], weights[won], len(n))
-        passes, nothing = weights @ passed, float(weights[~won].sum())
+        wins += np.bincount(_firsts(tied, unfairness, accuracy)[won], weights[won], len(n))
+        passes += weights @ passed
+        nothing = float(weights[~won].sum())
     alone = n < 2
     untold = bool(alone.all()) if len(n) else len(grid.accuracy) < 2
     table = pd.DataFrame(
@@ -92,6 +93,26 @@ def agreement(
         peers,
         _against_runner_up(points, grid, choice),
     )
+
+
+def on_frontier(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> Floats:
+    """Share of resamples in which each frontier point is on the frontier; NaN for other points and those of one seed.
+
+    A resample has it on the frontier where it reaches the threshold and no other that does is at least as sparse and
+    at least as fair and better in one.
+    """
+    shares = np.full(len(points), np.nan)
+    number = points["point"].to_numpy()
+    front = np.flatnonzero(choice.frontier)
+    front = front[np.isfinite(grid.accuracy[:, number[front]]).sum(axis=0) > 1]
+    for place in front.tolist():
+        rivals = _could_dominate(grid, number, place, choice)
+        sparsity, unfairness, accuracy = grid.resampled(np.array([number[place], *number[rivals]]))
+        passed = reaches(accuracy, choice.threshold)
+        more, less = sparsity[:, 1:] - sparsity[:, :1], unfairness[:, 1:] - unfairness[:, :1]
+        beaten = (more >= -ROUNDING) & (less <= ROUNDING) & ((more > ROUNDING) | (less < -ROUNDING)) & passed[:, 1:]
+        shares[place] = grid.draws.weights @ (passed[:, 0] & ~beaten.any(axis=1))
+    return shares
 
 
 def winners(trust: Agreement) -> pd.DataFrame:
@@ -151,6 +172,16 @@ def _contenders(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> tuple[I
     could[[at for at in (choice.chosen, choice.runner_up) if at is not None]] = True
     places = np.flatnonzero(could & (n > 0))
     return places, n[places]
+
+
+def _could_dominate(grid: SeedGrid, number: Ints, place: int, choice: Choice) -> Ints:
+    """Places of points that may dominate this one in some resample, by the least and largest of their seeds."""
+    mine = number[place]
+    could = np.fmax.reduce(grid.sparsity[:, number]) >= np.fmin.reduce(grid.sparsity[:, mine]) - ROUNDING
+    could &= np.fmin.reduce(grid.unfairness[:, number]) <= np.fmax.reduce(grid.unfairness[:, mine]) + ROUNDING
+    could &= reaches(np.fmax.reduce(grid.accuracy[:, number]), choice.threshold - ROUNDING)
+    could[place] = False
+    return np.flatnonzero(could)
 
 
 def _firsts(tied: NDArray[np.bool_], unfairness: Floats, accuracy: Floats) -> Ints:

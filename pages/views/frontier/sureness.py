@@ -1,26 +1,43 @@
 """How often each network wins when the seeds are drawn again, as a table that adds to 100 %."""
 
 import pandas as pd
+import streamlit as st
 
 from engine.analysis.frontier.choice import Choice
-from engine.analysis.frontier.stability import Agreement, winners
+from engine.analysis.frontier.resampling import SeedGrid
+from engine.analysis.frontier.stability import Agreement, on_frontier, winners
 from pages.shared import formats
 from pages.shared.names import point_with_level
 
+WINNER_COLUMNS = {
+    "": st.column_config.TextColumn(width=30, help="★ chosen"),
+    "wins": st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100, help="Share of redraws."),
+    "on the frontier": st.column_config.TextColumn(help="Share of redraws in which no other is sparser and fairer."),
+    "told from the best": st.column_config.TextColumn(help="Whether it is outside the 95 % confidence set."),
+}
 
-def winners_table(points: pd.DataFrame, choice: Choice, trust: Agreement) -> pd.DataFrame:
+
+def winners_table(points: pd.DataFrame, grid: SeedGrid, choice: Choice, trust: Agreement) -> pd.DataFrame:
     """One row per network that wins in more than 1 % of redrawn seeds, on the frontier or not, and the others."""
     table = winners(trust)
-    peers = set(trust.confidence_set)
-    names, marks, gaps, told = [], [], [], []
+    peers, shares = set(trust.confidence_set), on_frontier(points, grid, choice)
+    names, marks, gaps, told, member = [], [], [], [], []
     for place, n_networks in zip(table["position"], table["n_networks"], strict=True):
         point = None if place is pd.NA else points.iloc[int(place)]
         names.append(_others(n_networks) if point is None else point_with_level(point))
         marks.append("★" if place is not pd.NA and place == choice.chosen else "")
         gaps.append(formats.MISSING if point is None else formats.unfairness(point[choice.measure], choice.measure))
         told.append(formats.MISSING if point is None else "no" if place in peers else "yes")
+        member.append(formats.MISSING if point is None else formats.percent(shares[int(place)], 0))
     return pd.DataFrame(
-        {"": marks, "network": names, "unfairness": gaps, "wins": 100 * table["share"], "told from the best": told}
+        {
+            "": marks,
+            "network": names,
+            "unfairness": gaps,
+            "wins": 100 * table["share"],
+            "on the frontier": member,
+            "told from the best": told,
+        }
     )
 
 

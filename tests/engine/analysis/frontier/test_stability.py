@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.analysis.frontier.choice import Choice, choose
-from engine.analysis.frontier.points import operating_points, seed_points
+from engine.analysis.frontier.points import operating_points, pareto_front, seed_points
 from engine.analysis.frontier.resampling import seed_grid
-from engine.analysis.frontier.stability import ONE_SEED, RARE, agreement, winners
+from engine.analysis.frontier.stability import ONE_SEED, RARE, agreement, on_frontier, winners
 from engine.analysis.unfairness import unfairness_table
 from tests.support.study_tables import study_tables
 
@@ -181,3 +181,20 @@ def test_difference_to_the_runner_up_is_paired() -> None:
     got = agreement(points, seeds, choice).against_runner_up
     low, high = scipy.stats.ttest_rel(one, other).confidence_interval()
     assert (got.mean, got.low, got.high) == pytest.approx(((one - other).mean(), low, high)) and got.n_seeds == 6
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.86])
+def test_membership_equals_all_draws(threshold: float) -> None:
+    points, seeds = tables(3, seed=1)
+    choice = choose(points, threshold, 1.0)
+    member = np.zeros(len(points))
+    numbers = {
+        name: seeds.pivot(index="seed", columns="point", values=name) for name in ("sparsity", "accuracy", "max_min")
+    }
+    for draw in product(range(3), repeat=3):
+        sparsity, accuracy, gap = (table.loc[list(draw)].mean().round(12).to_numpy() for table in numbers.values())
+        passed = np.flatnonzero(accuracy >= threshold - 1e-9)
+        member[passed[pareto_front(sparsity[passed], gap[passed])]] += 1 / 27
+    got = on_frontier(points, seed_grid(seeds, "max_min"), choice)
+    assert got[choice.frontier] == pytest.approx(member[choice.frontier])
+    assert np.isnan(got[~choice.frontier]).all()
