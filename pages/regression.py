@@ -65,6 +65,14 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         bind="query-params",
         help="\n\n".join(f"**{row.label}**: {row.help}" for row in ERRORS.values()),
     )
+    collapsed = st.toggle(
+        "Collapsed networks",
+        value=True,
+        key="collapsed",
+        bind="query-params",
+        help="Off: leaves out networks that are right at most 1.5 times as often as guessing; their classes differ by "
+        "which one they still name.",
+    )
 terms = PAPER if model == "paper" else PLAIN
 if model == "own":
     labels = {row.label: key for key, row in TERMS.items()}
@@ -82,7 +90,7 @@ rows = catalog.levels(frame.source, frame.experiment)
 recorded = {*map(str, rows["technique"].cat.categories), *map(str, rows["treatment"].cat.categories)}
 off = tuple(sorted(recorded - {*frame.techniques, *frame.treatments}))
 try:
-    regression = models.fitted(frame.source, (frame.experiment, scope, off), terms, link, errors)
+    regression = models.fitted(frame.source, (frame.experiment, scope, off, collapsed), terms, link, errors)
 except PruneScopeError as error:
     above.info(f"**Nothing can be fitted.** {formats.plain(error)}", icon=":material/info:")
     st.stop()
@@ -105,13 +113,22 @@ with right:
             in_words,
             border="horizontal",
             hide_index=True,
-            alt="Every effect in words, with half intervals by three kinds of errors, and what the paper found.",
+            alt="Every effect in words, with half intervals by four kinds of errors, and what the paper found.",
         )
     st.caption(
-        "Half of the 95 % interval in points, by three kinds of errors; *in italics* where the effect may be chance. "
+        "Half of the 95 % interval in points, by four kinds of errors; *in italics* where the effect may be chance. "
         "Classes of one run share its network, and classes recur in all runs, so the widest is the one to believe. "
         f"Paper: Paganini 2020, {formats.count(words.PUBLISHED_ROWS)} rows, HAC."
     )
+    if text := words.without_sentence(regression):
+        st.markdown(text)
+        with st.expander("Without each class"):
+            st.dataframe(
+                words.without_table(regression),
+                hide_index=True,
+                key="without-class",
+                alt="The effects of facts about classes when the rows of one class are left out, largest change first.",
+            )
     for caution in regression.cautions:
         st.caption(f":material/warning: {formats.plain(caution)}")
     for kind, reason in regression.no_errors.items():
@@ -216,7 +233,7 @@ with st.container(horizontal=True):
         key="regression-csv",
     )
 st.markdown("The same on the command line:")
-asked = RegressionQuery(frame.experiment, scope, off, model, terms, link, errors)
+asked = RegressionQuery(frame.experiment, scope, off, model, terms, link, errors, collapsed)
 st.code(command(f"{catalog.studies_root().name}/{frame.name}", asked), language="bash", wrap_lines=True)
 st.caption("A formula of your own goes behind `--formula` there; not here, because formulas run code. This one is")
 st.code(regression.formula, language=None, wrap_lines=True)

@@ -25,6 +25,7 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     parser.add_argument("--only", action="append", default=[], metavar="COLUMN=VALUE", help="such as dataset=qmnist")
     parser.add_argument("--without", action="append", default=[], help="a technique or treatment to leave out")
     parser.add_argument("--with-dense", action="store_true", help="level 0 too, where nothing is pruned yet")
+    parser.add_argument("--without-collapsed", action="store_true", help="no network within 1.5 times of guessing")
     parser.add_argument("--csv", help="file for the coefficients with errors of every kind")
     parser.set_defaults(act=print_regression)
 
@@ -43,7 +44,7 @@ def print_regression(options: Namespace) -> None:
         print(f"Caution: {caution}")
     for kind, reason in result.no_errors.items():
         print(f"No errors {ERRORS[kind].in_words}: {reason}.")
-    _print_effects(result.effects[result.effects["errors"] == options.errors])
+    _print_effects(result)
     for test in result.tests:
         if not test.reason:
             sign = ">" if test.direction > 0 else "<"
@@ -66,7 +67,10 @@ def _fitted(options: Namespace) -> "Regression":
     rows = _chosen(study.classes(), options.only)
     rows = rows[~(rows["technique"].isin(options.without) | rows["treatment"].isin(options.without))]
     class_rows = population(
-        rows, lambda run: study.class_facts(examples_name(study.run_record(run).spec)), with_dense=options.with_dense
+        rows,
+        lambda run: study.class_facts(examples_name(study.run_record(run).spec)),
+        with_dense=options.with_dense,
+        without_collapsed=options.without_collapsed,
     )
     if options.formula:
         return formula_regression(class_rows, options.formula, options.link, options.errors)
@@ -74,13 +78,21 @@ def _fitted(options: Namespace) -> "Regression":
     return regression(class_rows, keys, options.link, options.errors)
 
 
-def _print_effects(effects: pd.DataFrame) -> None:
-    if len(effects):
-        print("\nMean change of class accuracy, all else equal, with its 95 % interval:")
-    for row in effects.to_dict("records"):
+def _print_effects(result: "Regression") -> None:
+    """Every effect with the widest of its intervals, and the facts about classes that are not identified."""
+    from engine.analysis.regression.class_evidence import ENOUGH_CLASSES
+    from engine.analysis.regression.standard_errors import KINDS
+
+    if len(result.effects):
+        print("\nMean change of class accuracy, all else equal, with the widest of its 95 % intervals:")
+    for row in map(result.widest, result.effects["key"].unique()):
         begin, end = (value if isinstance(value, str) else f"{value:.4g}" for value in (row["begin"], row["end"]))
         change = f"{row['key']} +{end}" if begin == "0" else f"{row['key']} {begin} -> {end}"
-        print(f"  {change:60} {100 * row['estimate']:+8.2f} pt  ({100 * row['low']:+.2f} to {100 * row['high']:+.2f})")
+        ends = f"{100 * row['low']:+.2f} to {100 * row['high']:+.2f}, {KINDS[row['errors']].in_words}"
+        print(f"  {change:60} {100 * row['estimate']:+8.2f} pt  ({ends})")
+    for key, n in result.informing.items():
+        if n < ENOUGH_CLASSES:
+            print(f"Not identified by this study: {key} differs among {n} classes; {ENOUGH_CLASSES} are needed.")
 
 
 def _chosen(classes: pd.DataFrame, only: list[str]) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from engine.analysis.regression.population import LeftOut, Population, populatio
 from engine.analysis.regression.population_regression import fitted_model, regression
 from engine.analysis.regression.regression_table import regression_table
 from engine.analysis.regression.result import Regression
-from engine.analysis.regression.standard_errors import ERRORS, estimates
+from engine.analysis.regression.standard_errors import ERRORS, KINDS, estimates
 from engine.analysis.regression.terms import PAPER, PLAIN, TERMS
 from engine.commands import main
 from engine.store.study import Study, examples_name
@@ -93,13 +93,45 @@ def effect(result: Regression, key: str, errors: str = "hac") -> dict:
 
 def test_the_answer_is_the_effect_of_imbalance_and_entropy(result: Regression) -> None:
     text = effects.answer_sentence(result)
+    n_open = 0
     for key in ("imbalance", "entropy"):
-        row = effect(result, key)
+        row = result.widest(key)
         more = "more" if row["estimate"] > 0 else "less"
         assert f"{100 * abs(row['estimate']):.1f} points {more} accuracy" in text
-        assert f"± {100 * (row['high'] - row['low']) / 2:.1f}" in text
-    n_open = sum(effect(result, key)["low"] < 0 < effect(result, key)["high"] for key in ("imbalance", "entropy"))
+        kinds = result.effects[result.effects["key"] == key]
+        assert row["high"] - row["low"] == (kinds["high"] - kinds["low"]).max()
+        assert KINDS[row["errors"]].in_words in text
+        n_open += row["low"] < 0 < row["high"]
     assert text.count("may be chance") == n_open
+
+
+def test_the_widest_interval_is_in_the_headline_whatever_errors_are_chosen(result: Regression) -> None:
+    rows = result.effects.copy()
+    rows[["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
+    rows.loc[rows["errors"] == "class", ["low", "high"]] = (-0.02, 0.04)
+    for errors in ("hac", "run"):
+        text = effects.answer_sentence(replaced(result, effects=rows, errors=errors))
+        assert text.count("± 3.0, by class, so it may be chance") == 2
+    rows.loc[rows["errors"] == "wild", ["low", "high"]] = (-0.03, 0.09)
+    text = effects.answer_sentence(replaced(result, effects=rows))
+    assert text.count("95 %: -3.0 pt to +9.0 pt, bootstrap by class") == 2
+    rows.loc[rows["errors"] == "wild", "high"] = np.inf
+    assert effects.answer_sentence(replaced(result, effects=rows)).count("± unknown, bootstrap by class") == 2
+
+
+def test_too_few_classes_are_not_identified(result: Regression) -> None:
+    few = effects.answer_sentence(replaced(result, informing={"imbalance": 10, "entropy": 30}))
+    assert few.startswith("**Not identified by this study**: classes differ in imbalance among 10, and at least 30")
+    enough = effects.answer_sentence(replaced(result, informing={"imbalance": 30, "entropy": 31}))
+    assert "identified" not in enough and enough.startswith("**All else equal")
+
+
+def test_the_class_that_moves_the_headline_most_is_named(result: Regression) -> None:
+    rows = result.without_class[result.without_class["key"] == "imbalance"]
+    text = effects.without_sentence(result)
+    assert f"class {rows['class'].iloc[0]} moves imbalance most" in text
+    assert f"{100 * rows['estimate'].iloc[0]:+.1f} pt" in text
+    assert len(effects.without_table(result)) == len(result.without_class) == 2 * result.statistics.n_classes
 
 
 @pytest.mark.parametrize(("estimate", "half", "expected"), [(0.02, 0.01, "2.0 points more"), (-0.02, 0.03, "chance")])
@@ -121,14 +153,6 @@ def test_the_paper_stands_beside_with_its_direction(result: Regression) -> None:
     assert "1.2 points more for imbalance and 2.4 points less for entropy" in text and "the same directions" in text
     rows.loc[rows["key"] == "entropy", ["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
     assert "the opposite direction for entropy" in effects.detail_sentences(replaced(result, effects=rows))
-
-
-def test_other_errors_that_leave_an_effect_open_are_named(result: Regression) -> None:
-    rows = result.effects.copy()
-    rows[["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
-    rows.loc[(rows["key"] == "imbalance") & (rows["errors"] == "class"), ["low", "high"]] = (-0.02, 0.04)
-    text = effects.detail_sentences(replaced(result, effects=rows))
-    assert "It may be chance, though**: imbalance with errors by class (± 3.0)." in text
 
 
 def test_what_the_paper_found_follows_from_its_coefficients() -> None:
@@ -278,6 +302,20 @@ def test_controls_change_the_fit(open_page: OpenPage) -> None:
     assert "Imbalance is not in the model: it was not asked for" in words(app)
 
 
+def test_collapsed_networks_can_be_left_out(open_page: OpenPage, many: Path) -> None:
+    study = Study(many / "many")
+    rows = study.classes()
+    rows.loc[rows["level"] == rows["level"].max(), "correct"] = 0
+    made = population(
+        rows, lambda run: study.class_facts(examples_name(study.run_record(run).spec)), without_collapsed=True
+    )
+    assert made.table["level"].max() < rows["level"].max()
+    assert [out.reason for out in made.left_out] == ["the network has collapsed"]
+    app = open_page("many")
+    app.toggle(key="collapsed").set_value(False).run()
+    assert not app.exception and any("--without-collapsed" in block.value for block in app.main.code)
+
+
 def test_switched_off_treatments_stay_out(open_page: OpenPage) -> None:
     app = open_page("many", treatments="Rewind")
     assert "treatment (all rows have the same treatment)" in words(app).replace("\\", "")
@@ -301,6 +339,6 @@ def test_page_shows_the_shipped_study(open_page: OpenPage, demo_root: Path) -> N
     app = open_page("demo", demo_root)
     source = load.source("demo")
     experiment = load.experiments(source)[0]
-    result = load_models.fitted(source, (experiment, "protocol", ()), PAPER, "linear", "hac")
+    result = load_models.fitted(source, (experiment, "protocol", (), True), PAPER, "linear", "hac")
     assert effects.answer_sentence(result) in words(app)
     assert set(result.coefficients["errors"]) == set(ERRORS) and isinstance(result.effects, pd.DataFrame)

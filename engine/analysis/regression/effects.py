@@ -3,7 +3,7 @@
 Cross terms share one thing among many coefficients, so none of them alone is its effect.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,8 +54,13 @@ def effects(setting: Setting, estimates: Mapping[str, Estimates]) -> pd.DataFram
     `estimates` holds the coefficients by kind of errors. For a category begin and end are the values that keep least
     and most; for a number they are 0 and the step, for sparsity the population's quartiles.
     """
+    return effect_rows(changes(setting), estimates)
+
+
+def effect_rows(changed: Sequence[Change], estimates: Mapping[str, Estimates]) -> pd.DataFrame:
+    """The same of changes that are known already."""
     rows = []
-    for change in _changes(setting):
+    for change in changed:
         for errors, result in estimates.items():
             se = np.sqrt(change.gradient @ result.covariance @ change.gradient)
             half = float(half_interval(se, result.degrees))
@@ -67,13 +72,14 @@ def effects(setting: Setting, estimates: Mapping[str, Estimates]) -> pd.DataFram
 
 
 @in_one_thread
-def _changes(setting: Setting) -> list[Change]:
+def changes(setting: Setting) -> list[Change]:
+    """Everything that is changed by itself."""
     used = setting.layout.factors
     now = _mean(setting.fit, setting.fit.design)
-    changes = [_step(setting, now, key) for key in STEPS if key in used]
+    found = [_step(setting, now, key) for key in STEPS if key in used]
     if used & {"sparsity", "exp_sparsity"}:
-        changes.append(_thinning(setting))
-    return changes + [_switch(setting, key) for key in SWITCHED if key in used]
+        found.append(_thinning(setting))
+    return found + [_switch(setting, key) for key in SWITCHED if key in used]
 
 
 def _step(setting: Setting, now: tuple[float, Floats], key: str) -> Change:

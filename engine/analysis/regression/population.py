@@ -23,6 +23,9 @@ classes of one model. The paper does not say its order."""
 WORDS = ("dataset", "network", "treatment", "technique", "split", "mitigation", "schedule", "protocol", "run")
 NO_EXAMPLE = "the class has no test example"
 NO_DENSE = "the run has no dense level for the class"
+COLLAPSED = "the network has collapsed"
+TIMES_CHANCE = 1.5
+"""A network whose accuracy is at most this many times that of guessing has collapsed: it says nothing about classes."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,14 @@ class Population:
     left_out: tuple[LeftOut, ...] = ()
 
 
-def population(classes: pd.DataFrame, facts_of: FactsOf, with_dense: bool = False) -> Population:
+def population(
+    classes: pd.DataFrame, facts_of: FactsOf, with_dense: bool = False, without_collapsed: bool = False
+) -> Population:
     """The population of a table of classes.
 
     `facts_of` gives the class facts (class, n_train, entropy) of a run's key; it is asked once per data set, split and
-    protocol. Level 0, where accuracy and accuracy0 are the same number, is left out unless `with_dense`.
+    protocol. Level 0, where accuracy and accuracy0 are the same number, is left out unless `with_dense`; a
+    network is left out at its levels within TIMES_CHANCE of guessing if `without_collapsed`.
     """
     run, first = _runs(classes)
     level, name = classes["level"].to_numpy(np.int64), classes["class"].to_numpy(np.int64)
@@ -66,6 +72,8 @@ def population(classes: pd.DataFrame, facts_of: FactsOf, with_dense: bool = Fals
     imbalance, entropy = _class_facts(classes.iloc[first], facts_of, width)
     rows = _ordered(classes.iloc[first], run, level, name)
     rows = rows if with_dense else rows[level[rows] > 0]
+    fallen = _collapsed(run, level, n, correct)[rows] if without_collapsed else np.zeros(len(rows), bool)
+    rows = rows[~fallen]
     place = run[rows], name[rows]
     table = _words(classes.iloc[first], run[rows]).assign(
         seed=classes["seed"].to_numpy()[rows],
@@ -77,7 +85,14 @@ def population(classes: pd.DataFrame, facts_of: FactsOf, with_dense: bool = Fals
         imbalance=imbalance[place],
         entropy=entropy[place],
     )
-    return _counted(table)
+    return _counted(table, (LeftOut("rows", COLLAPSED, int(fallen.sum())),) if fallen.any() else ())
+
+
+def _collapsed(run: Ints, level: NDArray[np.int64], n: Floats, correct: Floats) -> NDArray[np.bool_]:
+    """Whether the network of each row is right at most TIMES_CHANCE as often as one that guesses among its classes."""
+    model = pd.factorize(run * (level.max(initial=0) + 1) + level)[0]
+    n_classes, tested, right = (np.bincount(model, weights) for weights in ((n > 0).astype(float), n, correct))
+    return np.asarray((right * n_classes <= TIMES_CHANCE * tested)[model])
 
 
 def quartile(values: Floats) -> Floats:
@@ -135,7 +150,7 @@ def _words(runs: pd.DataFrame, run: Ints) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _counted(table: pd.DataFrame) -> Population:
+def _counted(table: pd.DataFrame, before: tuple[LeftOut, ...]) -> Population:
     """The table without rows that have no accuracy to explain or to start from, and with their quartile."""
     outside = table["sparsity"][(table["sparsity"] < 0) | (table["sparsity"] > 1)]
     if len(outside):
@@ -149,4 +164,4 @@ def _counted(table: pd.DataFrame) -> Population:
     )
     if left_out:
         table = table[~untested & ~undense].reset_index(drop=True)
-    return Population(table.assign(quartile=quartile(table["accuracy0"].to_numpy())), left_out)
+    return Population(table.assign(quartile=quartile(table["accuracy0"].to_numpy())), before + left_out)

@@ -16,8 +16,9 @@ from scipy.linalg import solve_triangular
 
 from engine.analysis.regression import cautions
 from engine.analysis.regression.block_design import Design, dense_design, dependent_columns, r_factor, triangle
+from engine.analysis.regression.class_evidence import informing_classes, wild_rows, without_each_class
 from engine.analysis.regression.design_columns import Layout, layout
-from engine.analysis.regression.effects import Setting, effects
+from engine.analysis.regression.effects import Setting, changes, effect_rows
 from engine.analysis.regression.goodness import statistics
 from engine.analysis.regression.least_squares import Fit, linear_fit, logit_fit
 from engine.analysis.regression.population import LeftOut, Population
@@ -135,9 +136,10 @@ def _result(model: FittedModel, errors: str) -> Regression:
     fit, columns = model.fit, model.layout.columns
     estimates = all_estimates(fit)
     chosen = estimates[errors]
-    effect_rows = effects(Setting(fit, model.layout, model.table), estimates)
+    changed = changes(Setting(fit, model.layout, model.table)) if columns else []
+    about = pd.concat([effect_rows(changed, estimates), wild_rows(fit, changed)], ignore_index=True)
     slopes = {
-        key: effect_per_unit(effect_rows, key, errors) if columns else lone_coefficient(fit, key, chosen)
+        key: effect_per_unit(about, key, errors) if columns else lone_coefficient(fit, key, chosen)
         for key in DIRECTIONS
     }
     condition = _condition(model.upper)
@@ -151,11 +153,13 @@ def _result(model: FittedModel, errors: str) -> Regression:
         references=references(model.layout, model.table),
         statistics=statistics(fit, chosen, condition),
         tests=tuple(one_sided_test(key, *slope, chosen.degrees) for key, slope in slopes.items()),
-        effects=effect_rows,
+        effects=about,
         residuals=residuals,
         left_out=model.left_out,
         cautions=tuple(cautions.shape_cautions(condition, residuals, len(fit.observed))),
         no_errors={kind: result.reason for kind, result in estimates.items() if result.reason},
+        without_class=without_each_class(fit, [change for change in changed if change.key in DIRECTIONS], model.table),
+        informing={key: informing_classes(model.table, key) for key in DIRECTIONS if key in model.layout.factors},
     )
 
 

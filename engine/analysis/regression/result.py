@@ -1,7 +1,8 @@
 """What does a regression say: coefficients, fit statistics, the paper's two tests; small, and without the rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,16 +56,27 @@ class Regression:
     statistics: Statistics
     tests: tuple[OneSidedTest, ...]
     effects: pd.DataFrame
-    """See `effects.effects`; empty for a formula."""
+    """See `effects.effects`; of a linear fit also with errors "wild". Empty for a formula."""
     residuals: Residuals
     left_out: tuple[LeftOut, ...]
     cautions: tuple[str, ...]
     no_errors: dict[str, str]
     """Kinds of errors that cannot be had, and why."""
+    without_class: pd.DataFrame
+    """See `class_evidence.without_each_class`; empty for a formula."""
+    informing: dict[str, int]
+    """How many classes differ in each fact about classes that is in the model."""
 
     def with_errors(self, errors: str) -> pd.DataFrame:
         """The coefficients with one kind of errors."""
         return self.coefficients[self.coefficients["errors"] == errors].reset_index(drop=True)
+
+    def widest(self, key: str) -> dict[Hashable, Any]:
+        """The row of an effect with the widest interval of all kinds; one without an end is widest."""
+        rows = self.effects[self.effects["key"] == key]
+        width = (rows["high"] - rows["low"]).fillna(-1.0)
+        row: dict[Hashable, Any] = rows.iloc[int(np.argmax(width))].to_dict()
+        return row
 
 
 def coefficient_rows(fit: Fit, terms: Sequence[str], estimates: Mapping[str, Estimates]) -> pd.DataFrame:

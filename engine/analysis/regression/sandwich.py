@@ -54,19 +54,28 @@ def hc3(design: Design, root: Floats, residuals: Floats, hat: Floats) -> Floats:
     return hac(design, root, residuals / (1 - hat), 0) * ((n_rows - n_columns) / n_rows)
 
 
-@in_one_thread
 def clustered(design: Design, root: Floats, residuals: Floats, clusters: Ints) -> Floats:
     """Covariance robust to any dependence within clusters 0, 1, ...; times G / (G - 1) (n - 1) / (n - columns)."""
-    n_clusters = int(clusters.max()) + 1
-    sums = np.zeros((n_clusters, root.shape[1]))
+    sums = cluster_sums(design, root, residuals, clusters)
+    return root @ (sums.T @ sums) @ root.T * clustered_factor(design, len(sums))
+
+
+@in_one_thread
+def cluster_sums(design: Design, root: Floats, values: Floats, clusters: Ints) -> Floats:
+    """Sum over each cluster's rows of row times root times value, (n_clusters, n_columns)."""
+    sums = np.zeros((int(clusters.max()) + 1, root.shape[1]))
     for (rows, _), on in zip(design.blocks(), design.on @ root, strict=True):
         here, code = np.unique(clusters[rows], return_inverse=True)
-        scores = design.numeric[rows] * residuals[rows, None]
+        scores = design.numeric[rows] * values[rows, None]
         part = np.stack([np.bincount(code, column, minlength=len(here)) for column in scores.T], axis=1)
         sums[here] += part @ on
+    return sums
+
+
+def clustered_factor(design: Design, n_clusters: int) -> float:
+    """Small sample correction of clustered covariances."""
     n_rows, n_columns = design.shape
-    factor = n_clusters / (n_clusters - 1) * (n_rows - 1) / (n_rows - n_columns)
-    return root @ (sums.T @ sums) @ root.T * factor
+    return n_clusters / (n_clusters - 1) * (n_rows - 1) / (n_rows - n_columns)
 
 
 def _bartlett(lag: int, lags: int) -> float:

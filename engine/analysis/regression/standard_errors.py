@@ -68,6 +68,15 @@ ERRORS = {
     )
 }
 
+WILD = ErrorKind(
+    "wild",
+    "Bootstrap by class",
+    "As by class, but trusting no formula where classes are few: of effects only.",
+    "wild cluster bootstrap by class, restricted, inverted",
+)
+KINDS = ERRORS | {WILD.key: WILD}
+"""All kinds of errors that an effect may have."""
+
 
 @dataclass(frozen=True, eq=False)
 class Estimates:

@@ -58,10 +58,13 @@ def gap_chance(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Gathering the population …")
-def population(source: Source, experiment: Experiment, scope: str, without: tuple[str, ...]) -> "Population":
+def population(
+    source: Source, experiment: Experiment, scope: str, without: tuple[str, ...], collapsed: bool = True
+) -> "Population":
     """The rows of a regression: the runs of the experiment, of its protocol on all data and networks, or of the study.
 
-    `scope` is a key of SAME; `without` names techniques and treatments that are switched off.
+    `scope` is a key of SAME; `without` names techniques and treatments that are switched off; `collapsed` keeps
+    networks that only guess.
     """
     from engine.analysis.regression.population import population as class_population
 
@@ -69,14 +72,19 @@ def population(source: Source, experiment: Experiment, scope: str, without: tupl
     keep = ~(rows["technique"].isin(without) | rows["treatment"].isin(without)).to_numpy()
     for name in SAME[scope]:
         keep &= (rows[name] == getattr(experiment, name)).to_numpy()
-    return class_population(rows[keep], lambda run: study.class_facts(examples_name(study.run_record(run).spec)))
+    return class_population(
+        rows[keep],
+        lambda run: study.class_facts(examples_name(study.run_record(run).spec)),
+        without_collapsed=not collapsed,
+    )
 
 
 @st.cache_resource(max_entries=32, show_spinner="Fitting …")
 def fitted(
-    source: Source, runs: tuple[Experiment, str, tuple[str, ...]], terms: tuple[str, ...], link: str, errors: str
+    source: Source, runs: tuple[Experiment, str, tuple[str, ...], bool], terms: tuple[str, ...], link: str, errors: str
 ) -> "Regression":
-    """A regression over the rows that `population` gives for `runs`: experiment, scope and what is left out."""
+    """A regression over the rows that `population` gives for `runs`: experiment, scope, what is left out, and whether
+    collapsed networks are in."""
     from engine.analysis.regression.population_regression import regression
 
     return regression(population(source, *runs), terms, link, errors)

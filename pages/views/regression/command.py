@@ -19,6 +19,8 @@ class RegressionQuery:
     terms: tuple[str, ...]
     link: str
     errors: str
+    collapsed: bool = True
+    """Whether networks that only guess are in."""
 
 
 def command(study: str, query: RegressionQuery) -> str:
@@ -32,4 +34,5 @@ def command(study: str, query: RegressionQuery) -> str:
         words += ["--terms", "plain" if query.model == "plain" else ",".join(query.terms)]
     words += ["--link", query.link] if query.link != "linear" else []
     words += ["--errors", query.errors] if query.errors != "hac" else []
+    words += [] if query.collapsed else ["--without-collapsed"]
     return shlex.join(words)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from engine.analysis.regression.class_evidence import ENOUGH_CLASSES
 from engine.analysis.regression.result import Regression
-from engine.analysis.regression.standard_errors import ERRORS
+from engine.analysis.regression.standard_errors import ERRORS, KINDS, WILD
 from engine.analysis.regression.terms import FACTORS, TERMS
 from pages.shared import formats
 from pages.views.regression.coefficients import NAMES
@@ -28,18 +29,60 @@ PAPER_FOUND = {
 
 
 def answer_sentence(regression: Regression) -> str:
-    """What more of the training set and more entropy do to a class, all else equal; markdown."""
-    clauses = [_clause(row) for row in _rows(regression, FACTS)]
-    if clauses:
-        return f"**All else equal, a class {'; a class '.join(clauses)}.**"
+    """What more of the training set and more entropy do to a class, all else equal, with the widest interval of all
+    kinds; first of all whether the study has classes enough to tell; markdown."""
+    rows = [regression.widest(row["key"]) for row in _rows(regression, FACTS)]
+    if rows:
+        text = f"All else equal, a class {'. A class '.join(map(_clause, rows))}."
+        unidentified = unidentified_sentence(regression)
+        return f"{unidentified} {text}" if unidentified else f"**{text}**"
     rows = _rows(regression, ("accuracy0", "sparsity"))
     why = " ".join(_absence(regression, key) for key in FACTS)
     return f"**{effect_sentence(rows[0])}** {why}" if rows else f"**No effect can be told.** {why}"
 
 
 def _clause(row: Row) -> str:
-    sure = _give_or_take(row) + (", so it may be chance" if _may_be_zero(row) else "")
+    sure = f"{_give_or_take(row)}, {KINDS[row['errors']].in_words}"
+    sure += ", so it may be chance" if _may_be_zero(row) else ""
     return f"{_class_words(row)} keeps {_more(row['estimate'])} accuracy after pruning ({sure})"
+
+
+def unidentified_sentence(regression: Regression) -> str:
+    """Which facts too few classes differ in for their effect to be identified; empty where there is none; markdown."""
+    few = {key: n for key, n in regression.informing.items() if n < ENOUGH_CLASSES}
+    if not few:
+        return ""
+    counts = " and ".join(f"{key} among {formats.count(n)}" for key, n in few.items())
+    return f"**Not identified by this study**: classes differ in {counts}, and at least {ENOUGH_CLASSES} are needed."
+
+
+def without_sentence(regression: Regression) -> str:
+    """Which class moves the first fact's effect most; empty where none can be left out; markdown."""
+    rows = regression.without_class.dropna(subset="estimate")
+    keys = [key for key in FACTS if key in set(rows["key"])]
+    if not keys:
+        return ""
+    row = rows[rows["key"] == keys[0]].iloc[0]
+    was = row["estimate"] - row["change"]
+    name = f"{formats.plain(NAMES['dataset'](row['dataset']))} class {row['class']}"
+    return (
+        f"{name} moves {keys[0]} most: without it, the effect is {formats.points(row['estimate'])} instead of "
+        f"{formats.points(was)}."
+    )
+
+
+def without_table(regression: Regression) -> pd.DataFrame:
+    """Each class with the effects when its rows are left out and their changes, in points."""
+    rows = regression.without_class
+    return pd.DataFrame(
+        {
+            "fact": rows["key"],
+            "data set": [NAMES["dataset"](name) for name in rows["dataset"]],
+            "class left out": rows["class"],
+            "effect without it, pt": (100 * rows["estimate"].astype(float)).round(2),
+            "change, pt": (100 * rows["change"].astype(float)).round(2),
+        }
+    )
 
 
 def _class_words(row: Row) -> str:
@@ -51,7 +94,7 @@ def _class_words(row: Row) -> str:
 
 
 def detail_sentences(regression: Regression) -> str:
-    """How the answer stands beside the paper, and under which errors it may be chance; markdown."""
+    """How the answer stands beside the paper, and how likely it is chance; markdown."""
     s, rows = regression.statistics, _rows(regression, FACTS)
     runs = "1 run" if s.n_runs == 1 else f"{formats.count(s.n_runs)} runs"
     parts = [f"From {formats.count(s.n_rows)} class accuracies of {runs} and {formats.count(s.n_classes)} classes."]
@@ -68,21 +111,11 @@ def detail_sentences(regression: Regression) -> str:
         words = ERRORS[regression.errors].in_words
         kind = f"errors {words}" if " " in words else f"{words} errors"
         parts.append(f"Tested one-sided as there ({kind}): {'; '.join(tests)}.")
-    doubts = [text for row in rows if (text := _doubts(regression, row))]
-    if doubts:
-        parts.append(f"**It may be chance, though**: {'; '.join(doubts)}.")
+    wild = [f"{row['key']} p {_p_words(row['p'])}" for row in _rows(regression, FACTS, "wild")]
+    if wild:
+        parts.append(f"Two-sided by a wild cluster bootstrap of the classes: {'; '.join(wild)}.")
     parts += [text for key in FACTS if rows and (text := _absence(regression, key))]
     return " ".join(parts)
-
-
-def _doubts(regression: Regression, row: Row) -> str:
-    """The errors with which an effect may be chance, although it is not with the chosen ones."""
-    kinds = [
-        f"{ERRORS[kind].in_words} ({_give_or_take(other)})"
-        for kind, other in _other_errors(regression, row).items()
-        if not _may_be_zero(row) and _may_be_zero(other) and np.isfinite(other["low"])
-    ]
-    return f"{row['key']} with errors {' or '.join(kinds)}" if kinds else ""
 
 
 def _p_words(p: float) -> str:
@@ -109,9 +142,9 @@ def _absence(regression: Regression, key: str) -> str:
     return f"{FACTORS[key].label.capitalize()} is not in the model: {formats.plain(reason)}."
 
 
-def _rows(regression: Regression, keys: Sequence[str]) -> list[Row]:
-    """The effects of these keys with the chosen errors."""
-    rows = regression.effects[regression.effects["errors"] == regression.errors].to_dict("records")
+def _rows(regression: Regression, keys: Sequence[str], errors: str = "") -> list[Row]:
+    """The effects of these keys with these errors, or the chosen ones."""
+    rows = regression.effects[regression.effects["errors"] == (errors or regression.errors)].to_dict("records")
     return [row for key in keys for row in rows if row["key"] == key]
 
 
@@ -127,7 +160,11 @@ def _more(change: float) -> str:
 
 
 def _give_or_take(row: Row) -> str:
-    return formats.plus_minus(row["low"], row["high"]) or "± unknown"
+    if not np.isfinite(row["high"] - row["low"]):
+        return "± unknown"
+    if row["errors"] == WILD.key:  # its two sides differ
+        return f"95 %: {formats.points(row['low'])} to {formats.points(row['high'])}"
+    return formats.plus_minus(row["low"], row["high"])
 
 
 def _may_be_zero(row: Row) -> bool:
@@ -153,13 +190,18 @@ def effect_table(regression: Regression) -> pd.DataFrame:
     lines = []
     for row in regression.effects[regression.effects["errors"] == regression.errors].to_dict("records"):
         others = _other_errors(regression, row) | {regression.errors: row}
-        halves = {f"± {ERRORS[kind].label}": _half(others[kind]) for kind in ("hac", "run", "class")}
+        halves = {
+            f"± {KINDS[kind].label}": _half(others[kind]) if kind in others else formats.MISSING
+            for kind in ("hac", "run", "class", "wild")
+        }
         lines.append({"All else equal, on average": effect_sentence(row), **halves, "In the paper": _paper_words(row)})
     return pd.DataFrame(lines)
 
 
 def _half(row: Row) -> str:
-    text = formats.plus_minus(row["low"], row["high"]).removeprefix("± ") or formats.MISSING
+    if not np.isfinite(row["high"] - row["low"]):
+        return formats.MISSING
+    text = formats.plus_minus(row["low"], row["high"]).removeprefix("± ")
     return f"*{text}*" if _may_be_zero(row) else text
 
 
