@@ -11,6 +11,7 @@ from engine.analysis.curves.controls import trains_longer
 from engine.analysis.examples import exemplars, subgroups
 from engine.analysis.examples.unpruned_counts import Excess, beside_control, beside_halves
 from engine.analysis.members.permutation import Permuted, permuted
+from engine.errors import PruneScopeError
 from engine.pruning.techniques import untrained_techniques
 from engine.store.annotations import read_marks
 from pages.shared.cache.catalog import (
@@ -61,7 +62,7 @@ def control_population(
     source: Source, experiment: Experiment, runs: tuple[str, ...], level: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Places of the runs whose seed has a control at this level, and what those runs' dense networks and their controls
-    predict, (n_controls, n_examples) each; None without any."""
+    predict, (n_controls, n_examples) each; None without any that can be read."""
     rows, controls = levels(source, experiment), control_levels(source, experiment)
     rows = rows.assign(run=rows["run"].astype(str)).drop_duplicates("run").set_index("run").loc[list(runs)]
     technique, treatment, mitigation = (str(rows[name].iloc[0]) for name in VARIANT)
@@ -71,8 +72,11 @@ def control_population(
     kept = np.flatnonzero(rows["seed"].isin(by_seed.index).to_numpy())
     if not len(kept):
         return None
-    dense = [_at_level(source, runs[place], 0) for place in kept]
-    control = [_at_level(source, by_seed[rows["seed"].iloc[place]], level) for place in kept]
+    try:
+        dense = [_at_level(source, runs[place], 0) for place in kept]
+        control = [_at_level(source, by_seed[rows["seed"].iloc[place]], level) for place in kept]
+    except PruneScopeError:  # the page has the halves of the seeds to say
+        return None
     return kept, np.stack(dense), np.stack(control)
 
 
