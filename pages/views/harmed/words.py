@@ -31,7 +31,8 @@ def answer_sentence(
     text = (
         f"**{formats.count(modal.sum())} of {formats.count(len(modal))} examples ({formats.percent(modal.mean())}) "
         f"get another usual label** at {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, "
-        f"{formats.seeds(n_models)}, against {networks.baseline}): {formats.count(worse)} for the worse, {formats.count(better)} for the better. "
+        f"{formats.seeds(n_models)}, against {networks.baseline}): {formats.count(worse)} for the worse, "
+        f"{formats.count(better)} for the better. "
         f"{nothing_sentence(beside, int(modal.sum()))} "
         f"On the {top} that change most, compressed networks are right in "
         f"**{formats.percent(rows[('taxicab', percentile, 'compressed')])}**, unpruned ones in "
