@@ -10,6 +10,7 @@ from engine.store.annotations import read_marks
 from engine.store.study import Study
 from pages.views.harmed import charts as harmed
 from pages.views.harmed import vote_card as votes
+from pages.views.subgroups.controls import chance_sentence
 from tests.pages.conftest import NASTY, OpenPage, words
 from tests.support.studies import make_study
 from tests.support.uploads import bring, long_table, wide_table
@@ -58,6 +59,20 @@ def test_subgroups_say_whose_errors_grow(brought: Path, open_page: OpenPage) -> 
     assert "the false-negative rate goes from" in said and "against all others" in said
     table = next(frame.value for frame in app.dataframe if "against the others" in frame.value)
     assert {"all", "place", "site", "place × site"} == set(table["grouping"])
+
+
+@pytest.mark.parametrize(
+    ("p", "can_reject", "expected"),
+    [
+        ([0.0001, 0.0001], True, "The difference is larger than chance explains (p < 0.001)."),
+        ([0.2, 0.2], True, "With 3 seeds this cannot be told from chance: a difference below 5.0 points could not be."),
+        ([0.2, 0.2], False, "With 3 seeds this cannot be told from chance, whatever the difference."),
+        ([0.01, 0.01, 0.6], True, "1 of 2 comparisons differ by more than chance explains (5 %, corrected)."),
+    ],
+)
+def test_complements_count_once_and_nobody_is_acquitted(p: list[float], can_reject: bool, expected: str) -> None:
+    rows = pd.DataFrame({"p_corrected": p, "test": [0, 0, 1][: len(p)], "can_reject": can_reject, "reach": 0.05})
+    assert chance_sentence(rows, rows.iloc[0], 3) == expected
 
 
 def test_a_binary_target_starts_with_its_second_class(tmp_path: Path, open_page: OpenPage) -> None:

@@ -96,8 +96,8 @@ def cautions(flags: pd.DataFrame, n_classes: int) -> str:
     listed = flags.dropna(subset="level")
     texts = []
     if (listed["n_seeds"] > 1).any():
-        texts.append(f"± is half of a 95 % interval that holds for all {n_classes} classes, or all groups, of a row.")
-        texts.append("Sorted by the loss that is at least there.")
+        texts.append(f"± is half of a 95 % interval for all {n_classes} classes, or all groups, of a row at once.")
+        texts.append("It does not cover the choice among rows, which are sorted by the loss that is at least there.")
     if listed["controlled"].any():
         texts.append("Finetuned networks are compared with one that trained as long without pruning.")
     single = int((listed["n_seeds"] == 1).sum())

@@ -84,10 +84,10 @@ def answer_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populat
         f"; for **{formats.plain(worst['group'])}** ({formats.count(worst['n'])} examples) it changes by "
         f"**{formats.points(worst['change'])}**{relative}, {formats.points(worst['against_rest'])} against all others. "
     )
-    return f"{text}{_chance(groups, worst, len(networks.dense))}"
+    return f"{text}{chance_sentence(groups, worst, len(networks.dense))}"
 
 
-def _chance(groups: pd.DataFrame, worst: pd.Series, n_seeds: int) -> str:
+def chance_sentence(groups: pd.DataFrame, worst: pd.Series, n_seeds: int) -> str:
     """Whether the groups' changes differ by more than chance explains; two complements are one test."""
     tests = groups.drop_duplicates("test")
     n_differing = int((tests["p_corrected"] < ALPHA).sum())
