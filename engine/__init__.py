@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from engine.analysis.frontier.choice import Choice as Choice
     from engine.analysis.frontier.choice import choose as choose
     from engine.analysis.frontier.points import pareto_front as pareto_front
+    from engine.analysis.frontier.three_objectives import pareto_front_3d as pareto_front_3d
+    from engine.analysis.held_out_gap import debiased_gap as debiased_gap
+    from engine.analysis.noise_floor import noise_floor as noise_floor
     from engine.api.fair_between import unfairness as unfairness
     from engine.api.own_data import image_dataset as image_dataset
     from engine.api.public_study import Study as Study
@@ -33,8 +36,11 @@ PUBLIC = {
     "Scored": "engine.pruning.techniques",
     "Study": "engine.api.public_study",
     "choose": "engine.analysis.frontier.choice",
+    "debiased_gap": "engine.analysis.held_out_gap",
     "image_dataset": "engine.api.own_data",
+    "noise_floor": "engine.analysis.noise_floor",
     "pareto_front": "engine.analysis.frontier.points",
+    "pareto_front_3d": "engine.analysis.frontier.three_objectives",
     "register_dataset": "engine.specs.registration",
     "register_network": "engine.specs.registration",
     "register_technique": "engine.specs.registration",

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from engine import Scored as Scored
     from engine import Study as Study
     from engine import choose as choose
+    from engine import debiased_gap as debiased_gap
     from engine import image_dataset as image_dataset
+    from engine import noise_floor as noise_floor
     from engine import pareto_front as pareto_front
+    from engine import pareto_front_3d as pareto_front_3d
     from engine import register_dataset as register_dataset
     from engine import register_network as register_network
     from engine import register_technique as register_technique
@@ -35,8 +38,11 @@ __all__ = [  # noqa: F822
     "Scored",
     "Study",
     "choose",
+    "debiased_gap",
     "image_dataset",
+    "noise_floor",
     "pareto_front",
+    "pareto_front_3d",
     "plots",
     "register_dataset",
     "register_network",
