@@ -36,17 +36,18 @@ def class_curves(classes: pd.DataFrame) -> pd.DataFrame:
     dense_accuracy.
 
     `n` counts the class's test examples (the fewest of any seed); with none of them the accuracy is NaN.
+    `dense_accuracy` is the mean over the seeds that have the level.
     """
     table = with_accuracy(classes)
     keys = [*MODEL, "level", "class"]
     fewest = table.groupby(keys, observed=True, dropna=False)["n"].min().to_numpy()
     curves = _curves(table, keys, "accuracy").assign(n=fewest)
-    return _with_dense(curves, [*MODEL, "class"])
+    return _with_dense(curves, table, [*MODEL, "class"])
 
 
 def total_curves(levels: pd.DataFrame) -> pd.DataFrame:
     """One row per model and level: identity, level, sparsity, accuracy, sd, low, high, n_seeds, dense_accuracy."""
-    return _with_dense(_curves(levels, [*MODEL, "level"], "accuracy"), MODEL)
+    return _with_dense(_curves(levels, [*MODEL, "level"], "accuracy"), levels, MODEL)
 
 
 def unfairness_curves(unfairness: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -90,7 +91,20 @@ def _curves(table: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFram
     return curves[[*keys, "sparsity", value, "sd", "low", "high", "n_seeds"]]
 
 
-def _with_dense(curves: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """The curves with the mean accuracy at level 0 as `dense_accuracy`, NaN where there is none."""
-    dense = curves.loc[curves["level"] == 0, [*keys, "accuracy"]].rename(columns={"accuracy": "dense_accuracy"})
-    return curves.merge(dense, on=list(keys), how="left")
+def _with_dense(curves: pd.DataFrame, table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """The curves with the mean accuracy at level 0 as `dense_accuracy`, NaN where there is none.
+
+    `table` has the rows behind the curves, run by run.
+    """
+    dense = curves.loc[curves["level"] == 0, [*keys, "accuracy", "n_seeds"]]
+    dense = dense.rename(columns={"accuracy": "dense_accuracy", "n_seeds": "n_dense"})
+    curves = curves.merge(dense, on=list(keys), how="left")
+    fewer = curves["n_seeds"] < curves.pop("n_dense")
+    if not fewer.any():
+        return curves
+    # A seed that did not get this far must not count before either.
+    starts = table.loc[table["level"] == 0, ["run", *keys, "accuracy"]].rename(columns={"accuracy": "paired"})
+    reached = table[["run", "level", *keys]][table["accuracy"].notna()].merge(starts, on=["run", *keys])
+    paired = reached.groupby([*keys, "level"], observed=True, dropna=False)["paired"].mean().reset_index()
+    means = curves[[*keys, "level"]].merge(paired, on=[*keys, "level"], how="left")["paired"]
+    return curves.assign(dense_accuracy=curves["dense_accuracy"].where(~fewer, means.to_numpy()))

@@ -1,5 +1,6 @@
 """Curves against plain loops and scipy, and the class that falls first."""
 
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -88,3 +89,16 @@ def test_empty_study_has_empty_curves() -> None:
     assert class_curves(classes).empty and total_curves(levels).empty
     assert unfairness_curves(unfairness_table(classes), "max_min").empty
     assert first_to_fall(class_curves(classes), drop=0.3) == FirstToFall(drop=0.3, reason=NO_DENSE)
+
+
+@pytest.mark.parametrize("by_class", [True, False])
+def test_a_seed_that_lacks_a_level_is_no_part_of_its_dense_mean(by_class: bool) -> None:
+    levels, classes = study_tables()
+    table, curve = (classes, class_curves) if by_class else (levels, total_curves)
+    keys = [*MODEL, *(["class"] if by_class else [])]
+    left = table[(table["seed"] > 0) | (table["level"] < 3)]
+    curves, fewer = curve(left), curve(left[left["seed"] > 0])
+    last = [rows[rows["level"] == 3].set_index(keys)["dense_accuracy"] for rows in (curves, fewer)]
+    pd.testing.assert_series_equal(*last)
+    others = [rows[rows["level"] < 3].reset_index(drop=True) for rows in (curves, curve(table))]
+    pd.testing.assert_frame_equal(*others)
