@@ -18,6 +18,7 @@ from pages.views.writers import charts, words
 from pages.views.writers.chance import chance_sentence, count_sentence
 from pages.views.writers.controls import MemberView, choose_members, choose_network, load_members, permuted_losses
 from pages.views.writers.gallery import show_member
+from pages.views.writers.kept import kept_sentence
 
 LOSS = 0.05
 HARDEST = 10
@@ -109,6 +110,7 @@ with above:
             curve = curved_change(table, attribute, series, by_seed)
             sentence = words.slope_sentence(rows, attribute, round_step(table[attribute]), shown.series or "")
             st.markdown(f"{sentence} {words.curve_sentence(curve, attribute)}")
+        st.markdown(kept_sentence(frame, example_set, compared, shown))
     for caution in words.cautions(moment, compared.n_missing, compared.working, compared.training):
         st.caption(f":material/warning: {caution}")
 

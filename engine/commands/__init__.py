@@ -17,6 +17,7 @@ COMMANDS = {
     "sweep": "run_sweep",
     "show": "show_study",
     "regression": "fit_regression",
+    "analyse": "analyse_study",
     "verify": "verify_study",
     "rebuild": "rebuild_run",
     "data": "get_data",

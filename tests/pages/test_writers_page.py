@@ -15,6 +15,7 @@ from engine.analysis.members.lines import FULL
 from engine.analysis.members.permutation import NO_CHANGE, Permuted, permuted, strata
 from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
 from engine.analysis.members.splines import Curve, curve_band, curved_change
+from engine.commands import main
 from engine.datasets.dataset import ImageSet
 from engine.store.study import Study
 from pages.shared.cache import catalog as load
@@ -23,6 +24,7 @@ from pages.views.writers import charts
 from pages.views.writers import tiles as digits
 from pages.views.writers import words as writers
 from pages.views.writers.chance import chance_sentence, count_sentence, losing_by_chance, worst_by_chance
+from pages.views.writers.kept import NOT_KEPT
 from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[2]
@@ -109,6 +111,17 @@ def test_the_answer_stands_alone_and_the_rest_is_folded(page: Any) -> None:
     folded = "\n".join(str(part.value) for fold in app.expander for part in fold.markdown)
     assert any(fold.label == "How sure is this?" for fold in app.expander)
     assert "By chance alone" in folded and "slant" in folded and "more than the average writer" not in folded
+
+
+def test_page_shows_the_kept_mixed_logit_where_there_is_one(page: Any, studies: Path) -> None:
+    assert NOT_KEPT in text(page("alone"))
+    assert main(["analyse", "--study", str(studies / "planted")]) == 0
+    said = text(page("planted"))
+    assert "of 40 writers surely lose more than the average writer**" in said and "more slant costs another" in said
+    assert NOT_KEPT in text(page("planted", level="78.4 %"))
+    for file in (studies / "planted" / "analyses").glob("*.json"):
+        file.write_bytes(file.read_bytes().replace(b"n_members", b"n_membres"))
+    assert "damaged" in text(page("planted"))
 
 
 def test_controls_follow_the_address(page: Any, studies: Path) -> None:

@@ -99,6 +99,12 @@ def n_losing(changes: NDArray[np.floating], loss: float) -> NDArray[np.intp]:
     return counts
 
 
+def nesting_columns(members: pd.DataFrame, most: int = 9) -> list[str]:
+    """Columns of `member_accuracy` that part the members into 2 to `most` groups, such as series."""
+    between = members.columns[1 : members.columns.get_loc("n")]
+    return [str(name) for name in between if 2 <= members[name].nunique() <= most]
+
+
 def _nesting(examples: pd.DataFrame, code: NDArray[np.intp], member: str) -> dict[str, NDArray[np.object_]]:
     """Values of the columns, attributes and labels apart, that have one value per member."""
     others = examples.drop(columns=["example", "label", member], errors="ignore").select_dtypes(exclude="floating")

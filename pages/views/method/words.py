@@ -57,11 +57,14 @@ INTERVALS = (
     "**The worst of many**: Student's 95 % interval made to hold for all classes, or all groups, of a network at once, "
     "so that the worst may be picked after looking.",
     "**A line through writers**: least squares with a 95 % band. Whether its slope changes is tested on each writer's "
-    "own change, with errors that allow for unequal spread (HC3). It covers which writers were drawn, not which seeds. "
+    "own change, with errors that allow for unequal spread (HC3) and for other seeds. "
     "Where writers come in several series, the sentence is about the slope within series, each with a level of its "
     "own: a line over all would also show how the series differ.",
-    "**Whether writers differ at all**: the digits of each class are dealt anew to the writers who wrote some, 500 "
-    "times. What they lose then is what chance alone gives; p is the share of deals that spread them at least as wide.",
+    "**Whether writers differ at all**: the digits of each class and series change hands at random among the writers "
+    "who wrote some, 500 times. What they lose then is what chance alone gives; p is the share of draws that spread "
+    "them at least as wide.",
+    "**Who surely loses**: a mixed-effects logit of being right pulls each writer to what all have in common. Its "
+    "intervals hold for other digits of the same writers; `python -m engine analyse` computes it once.",
     "**Which class falls first**: seeds are drawn again 500 times with replacement. The share of draws that name the "
     "same class says how sure it is.",
     "**The choice on the frontier**: up to 8 seeds all ways to draw them again, else 500 draws; one draw serves all "

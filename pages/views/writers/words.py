@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.analysis.curves.baseline import DENSE
 from engine.analysis.curves.working_levels import WORKING
-from engine.analysis.members.accuracy import MemberFacts
+from engine.analysis.members.accuracy import MemberFacts, nesting_columns
 from engine.analysis.members.lines import FULL
 from engine.analysis.members.slopes import WITHIN, SlopeChange
 from engine.analysis.members.splines import Curve
@@ -98,8 +98,7 @@ class NetworkLabel:
 
 def series_columns(members: pd.DataFrame) -> list[str]:
     """Groups that the members lie in, few enough to colour: columns of `member_accuracy` before n."""
-    between = members.columns[1 : members.columns.get_loc("n")]
-    return [str(name) for name in between if 2 <= members[name].nunique() <= len(GROUPS)]
+    return nesting_columns(members, len(GROUPS))
 
 
 def attribute_label(name: str) -> str:
