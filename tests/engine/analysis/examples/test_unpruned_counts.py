@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import t as student
 
 from engine.analysis.examples import unpruned_counts
 from engine.analysis.examples.exemplars import divergence
@@ -54,13 +55,14 @@ def test_a_control_is_counted_with_the_same_seeds(
     control = data.draw(arrays(np.uint8, dense.shape, elements=st.integers(0, n_classes - 1)))
     found = beside_control(dense, pruned, dense, control, n_classes)
     assert (found.changed, found.unpruned) == (modal(dense, pruned, n_classes), modal(dense, control, n_classes))
-    without = [[place for place in range(len(dense)) if place != out] for out in range(len(dense))]
+    n, gone = len(dense), len(dense) // 2
+    halves = [list(kept) for kept in combinations(range(n), n - gone)]
     left = [
-        modal(dense[kept], pruned[kept], n_classes) - modal(dense[kept], control[kept], n_classes) for kept in without
+        modal(dense[kept], pruned[kept], n_classes) - modal(dense[kept], control[kept], n_classes) for kept in halves
     ]
-    if len(dense) > 2:
-        error = np.sqrt((len(dense) - 1) * np.var(left))
-        assert (found.high - found.low) / 2 >= 1.96 * error - 1e-9
+    if n > 2:
+        error = np.sqrt((n - gone) / gone * np.var(left))
+        assert (found.high - found.low) / 2 == pytest.approx(student.ppf(0.975, n - 1) * error)
         assert found.low + found.high == pytest.approx(2 * found.excess)
     else:
         assert np.isnan(found.low)
