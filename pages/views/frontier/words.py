@@ -17,7 +17,7 @@ def choice_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> s
     chosen = points.iloc[choice.chosen]
     gap = formats.unfairness(chosen[choice.measure], choice.measure)
     seeds = f"{formats.seeds(chosen['n_seeds'])}{_left_behind(points, chosen)}"
-    text = f"{verdict_sentence(points, choice, trust)} It has accuracy {formats.percent(chosen['accuracy'])}, "
+    text = f"{verdict_sentence(points, choice, trust)} The choice has accuracy {formats.percent(chosen['accuracy'])}, "
     text += f"unfairness {gap} ({measure_name(choice.measure).lower()}), mean of {seeds}."
     if choice.runner_up is not None and choice.against_runner_up is not None:
         text += f" Against the runner-up, {point_name(points.iloc[choice.runner_up])}, it "
