@@ -64,20 +64,18 @@ def confidence_set(
     drawn = resampled_means(values, draws.counts) if means is None else means
     centres = np.nanmean(values[:, members], axis=0)
     shifts = drawn[:, members] - centres
-    spread = shifts.T @ (draws.weights[:, None] * shifts)
     n, inside = n[members], np.arange(len(members))
     while len(inside) > 1:
         behind = centres[inside].mean() - centres[inside]
-        within = spread[np.ix_(inside, inside)]
-        # The variance of a point's distance to the mean of those still in.
-        variance = np.diag(within) - 2 * within.mean(axis=1) + within.mean()
+        still = shifts[:, inside]
+        noise = still.mean(axis=1, keepdims=True) - still
+        variance = (draws.weights[:, None] * noise**2).sum(axis=0)
         freedom = n[inside] - 1 if small_sample else np.zeros(len(inside), int)
         if small_sample:
             variance = variance * n[inside] / freedom
         # Points that move together differ surely, if they differ at all.
         error = np.sqrt(np.maximum(variance, TIE))
-        still = shifts[:, inside]
-        largest = ((still.mean(axis=1, keepdims=True) - still) / error).max(axis=1)
+        largest = (noise / error).max(axis=1)
         limits = {k: _limit(largest, draws.weights, 1 - confidence, k) for k in set(freedom.tolist())}
         out = behind / error > [limits[k] for k in freedom.tolist()]
         if not out.any():
