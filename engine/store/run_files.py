@@ -115,15 +115,7 @@ class RunFiles:
         }
         try:
             files = {name: write_file(aside / name, content) for name, content in contents.items()}
-            values = {
-                "schema": SCHEMA,
-                "key": key,
-                "settings": settings(spec),
-                "provenance": dict(provenance),
-                "files": files,
-                "sha256": PLACEHOLDER.decode(),
-            }
-            write_file(aside / SPEC, embed_checksum(json.dumps(values, indent=1).encode()))
+            write_file(aside / SPEC, spec_file(RunRecord(spec, dict(provenance), files)))
             return publish(aside, self.path / "runs" / key)
         except BaseException:
             remove_folder(aside)
@@ -137,3 +129,16 @@ class RunFiles:
             raise PruneScopeError(f"{name} is missing in {self.path}.") from error
         except OSError as error:
             raise PruneScopeError(f"{name} cannot be read in {self.path}: {error.strerror}.") from error
+
+
+def spec_file(record: RunRecord) -> bytes:
+    """Content of a run's spec.json."""
+    values = {
+        "schema": SCHEMA,
+        "key": record.spec.key,
+        "settings": settings(record.spec),
+        "provenance": record.provenance,
+        "files": record.files,
+        "sha256": PLACEHOLDER.decode(),
+    }
+    return embed_checksum(json.dumps(values, indent=1).encode())

@@ -1,6 +1,7 @@
 """A study as large as Paganini's, made up: 5,757 runs, 120,897 models and about 949,300 class rows.
 
-It is made through the catalog's own files: `levels()` and `classes()` are there, the run folders themselves are empty.
+It is made through the catalog's own files: `levels()` and `classes()` are there; of the runs themselves there is
+spec.json and nothing else.
 """
 
 from pathlib import Path
@@ -10,8 +11,8 @@ import pyarrow as pa
 
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import RunSpec
-from engine.store.catalog import Part, empty_tables, joined_tables, merged_tables, run_part, save_tables
-from engine.store.run_files import RunRecord
+from engine.store.catalog import empty_tables, joined_tables, merged_tables, run_part, save_tables
+from engine.store.run_files import SPEC, RunRecord, spec_file
 from engine.store.study import Study
 
 N_RUNS = 5_757
@@ -26,21 +27,25 @@ NETWORKS = ("lenet", "alexnet", "vgg11", "resnet18")
 def make_population(path: Path, n_runs: int = N_RUNS) -> Study:
     """A study of so many runs of 21 levels; the same number gives the same study."""
     study, random = Study(path), np.random.default_rng(n_runs)
-    parts = [_part(number, random) for number in range(n_runs)]
-    for part in parts:
-        (path / "runs" / part.run["run"]).mkdir(parents=True)
+    parts = []
+    for number in range(n_runs):
+        record, n_classes = _record(number)
+        folder = path / "runs" / record.spec.key
+        folder.mkdir(parents=True)
+        (folder / SPEC).write_bytes(spec_file(record))
+        parts.append(run_part(record.spec.key, record, *_tables(n_classes, random)))
     save_tables(study, merged_tables(empty_tables(), set(), joined_tables(parts)), {})
     return study
 
 
-def _part(number: int, random: np.random.Generator) -> Part:
+def _record(number: int) -> tuple[RunRecord, int]:
+    """What the run of this number says of itself, and how many classes its data set has."""
     place = number * 0.618034 % 1  # spreads the data sets evenly
     found = next(((name, n) for name, n, share in MIX if place < share), None)
     dataset, n_classes = found or (TEN[number % len(TEN)], 10)
     techniques, treatments = list(TECHNIQUES)[:7], ("rewind", "finetune")
     spec = RunSpec(dataset, NETWORKS[number % 4], techniques[number % 7], treatments[number % 2], seed=number)
-    record = RunRecord(spec, {"engine": "made up", "device": "cpu", "seconds": 1.0, "stopped": ""}, {})
-    return run_part(spec.key, record, *_tables(n_classes, random))
+    return RunRecord(spec, {"engine": "made up", "device": "cpu", "seconds": 1.0, "stopped": ""}, {}), n_classes
 
 
 def _tables(n_classes: int, random: np.random.Generator) -> tuple[pa.Table, pa.Table]:
