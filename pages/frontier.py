@@ -14,7 +14,7 @@ from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import open_page
 from pages.shared.layout import show_chart
 from pages.shared.names import measure_name
-from pages.shared.pickers import choose_axis
+from pages.shared.pickers import choose_axis, forget_unfit
 from pages.views.frontier import charts, tables
 from pages.views.frontier.decision_record import decision_html, decision_json
 from pages.views.frontier.sizes import size_sentence, size_table
@@ -33,6 +33,7 @@ lowest, highest = (float(np.floor(100 * points["accuracy"].min())), float(np.cei
 dense = points.loc[points["level"] == 0, "accuracy"].mean()
 usual = round(100 * (dense if dense == dense else points["accuracy"].max()) - 1, 1)
 left, middle, right = st.columns([3, 3, 2.5], gap="medium")
+forget_unfit("threshold", lambda percent: min(lowest, highest - 1) <= percent <= highest)
 threshold = left.slider(
     "Accuracy at least",
     min(lowest, highest - 1),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -202,8 +203,15 @@ def choose_variant(rows: pd.DataFrame, techniques: Iterable[str], look: VariantL
     return rows, words
 
 
+def forget_unfit(key: str, fits: Callable[[Any], bool]) -> None:
+    """Let a control start at its default where what it remembers no longer fits the study now chosen."""
+    if key in st.session_state and not fits(st.session_state[key]):
+        del st.session_state[key]
+
+
 def choose_level(labels: Mapping[int, str], usual: int, start: str) -> int:
     """One of the levels, by its sparsity; `start` says in words where the slider starts."""
+    forget_unfit("level", labels.__contains__)
     return int(
         st.select_slider(
             "Sparsity",

@@ -106,9 +106,10 @@ class Watched:
 
 @pytest.fixture(scope="session")
 def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Made-up studies, not to be changed: a usual one, one without runs, and one whose every name is a payload."""
+    """Made-up studies, not to be changed: a usual one, one of two levels, one without runs, one of payloads."""
     root = tmp_path_factory.mktemp("studies")
     make_study(root / "made", levels=8, title="A made-up study")
+    make_study(root / "short", levels=2, title="Two levels")
     (root / "empty" / "runs").mkdir(parents=True)
     names: dict[str, Any] = {
         "classes": PAYLOADS,

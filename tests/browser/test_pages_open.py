@@ -37,3 +37,18 @@ def test_an_open_page_follows_the_scheme(visit: Callable[..., Watched]) -> None:
         page.emulate_media(color_scheme=scheme)
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", GROUNDS[scheme])
         watched.settle()
+
+
+def test_what_no_longer_fits_another_study_is_forgotten(visit: Callable[..., Watched]) -> None:
+    watched = visit()
+    page = watched.open("/frontier?study=made")
+    page.locator(".st-key-threshold input[type=range]").focus()
+    watched.rerun_by(lambda: page.keyboard.press("Home"))
+    watched.follow("Harmed examples")
+    page.locator(".st-key-level input[type=range]").focus()
+    watched.rerun_by(lambda: page.keyboard.press("End"))
+    page.locator(".st-key-study input").click()
+    watched.rerun_by(page.get_by_role("option", name="short", exact=True).click)
+    for label in ("Harmed examples", "Subgroups", "Writers", "Frontier"):
+        watched.follow(label)
+        assert "study=short" in page.url and page.get_by_test_id("stException").count() == 0, label

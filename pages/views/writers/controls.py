@@ -23,6 +23,7 @@ from pages.shared.pickers import (
     choose_one,
     choose_variant,
     distinct,
+    forget_unfit,
     level_labels,
     read_examples,
     working_sparsity,
@@ -186,6 +187,7 @@ def _choose_series(series: str, palette: dict[str, str]) -> dict[str, str]:
 
 def _least(table: pd.DataFrame, of: Words) -> int:
     largest = int(table["n"].max())
+    forget_unfit("least", lambda n: 1 <= n <= max(largest, 2))
     least = st.slider(
         f"{formats.plain(of.members).capitalize()} with at least N {of.examples}",
         1,
