@@ -4,6 +4,7 @@ from zlib import crc32
 
 import streamlit as st
 
+from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.example_columns import attribute_columns
 from engine.analysis.examples.exemplars import (
     PERCENTILES,
@@ -42,11 +43,17 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 exemplars = Exemplars(example_set, networks, divergence(networks.dense, networks.compressed, n_classes))
 accuracy = exemplar_accuracy(labels, networks.dense, networks.compressed, exemplars.divergence)
 cuts = {at: percentile_cut(exemplars.divergence.taxicab, at) for at in PERCENTILES}
+# Against controls, the dense network is no second set of the same: it trained shorter. Halves of the controls are.
+controls = (
+    None
+    if networks.kind == CONTROL
+    else predictions.control_population(frame.source, frame.experiment, networks.runs, networks.level)
+)
 beside = predictions.changes_beside_nothing(
     (frame.source, networks.runs, networks.level, crc32(networks.dense.tobytes())),
     networks.dense,
     networks.compressed,
-    predictions.control_population(frame.source, frame.experiment, networks.runs, networks.level),
+    controls,
     n_classes,
 )
 with above:

@@ -13,8 +13,8 @@ TIES_HELP = (
     "it, so no draw decides. The gallery lists every example that ties."
 )
 NOTHING_HELP = (
-    "Two sets of networks never agree on every example; only sets of equally many are compared. With controls: the "
-    "baseline against pruned networks, and dense against the same training unpruned, of the same seeds. With halves: "
+    "Two sets of networks never agree on every example; only sets of equally many are compared. With controls: "
+    "dense against pruned networks, and dense against the same training unpruned, of the same seeds. With halves: "
     "one half of the seeds unpruned, the other pruned or unpruned, averaged over splits. ±: 95 % over seeds, by a "
     "jackknife."
 )
