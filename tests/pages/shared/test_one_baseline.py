@@ -148,3 +148,10 @@ def test_the_choice_goes_along_to_other_pages(root: Path, open_page: OpenPage) -
 def test_a_study_without_control_says_dense(study_root: Path, open_page: OpenPage) -> None:
     app = open_page("pages/subgroups.py", "planted", treatment="Finetune")
     assert baseline_name(DENSE) in words(app) and baseline_name(CONTROL) not in words(app)
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_harmed_examples_stand_beside_a_set_that_trained_alike(root: Path, open_page: OpenPage, baseline: str) -> None:
+    said = words(opened(open_page, root, "pages/harmed.py", baseline, "finetune"))
+    assert ("dense and trained as long" in said) == (baseline == DENSE)
+    assert "two unpruned sets differ on" in said
