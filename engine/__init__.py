@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from engine.analysis.held_out_gap import debiased_gap as debiased_gap
     from engine.analysis.noise_floor import noise_floor as noise_floor
     from engine.api.fair_between import unfairness as unfairness
+    from engine.api.gate_inputs import assert_gate as assert_gate
+    from engine.api.gate_inputs import gate as gate
     from engine.api.own_data import image_dataset as image_dataset
     from engine.api.public_study import Study as Study
     from engine.datasets.dataset import Dataset as Dataset
@@ -35,8 +37,10 @@ PUBLIC = {
     "RunSpec": "engine.run_spec",
     "Scored": "engine.pruning.techniques",
     "Study": "engine.api.public_study",
+    "assert_gate": "engine.api.gate_inputs",
     "choose": "engine.analysis.frontier.choice",
     "debiased_gap": "engine.analysis.held_out_gap",
+    "gate": "engine.api.gate_inputs",
     "image_dataset": "engine.api.own_data",
     "noise_floor": "engine.analysis.noise_floor",
     "pareto_front": "engine.analysis.frontier.points",

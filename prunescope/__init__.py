@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from engine import RunSpec as RunSpec
     from engine import Scored as Scored
     from engine import Study as Study
+    from engine import assert_gate as assert_gate
     from engine import choose as choose
     from engine import debiased_gap as debiased_gap
+    from engine import gate as gate
     from engine import image_dataset as image_dataset
     from engine import noise_floor as noise_floor
     from engine import pareto_front as pareto_front
@@ -37,8 +39,10 @@ __all__ = [  # noqa: F822
     "RunSpec",
     "Scored",
     "Study",
+    "assert_gate",
     "choose",
     "debiased_gap",
+    "gate",
     "image_dataset",
     "noise_floor",
     "pareto_front",

@@ -20,7 +20,7 @@ LAYERS = (
     {"__main__"},
     {"commands"},
     {"api"},
-    {"sweeps", "exchange"},
+    {"sweeps", "exchange", "shipping"},
     {"runs"},
     {"fairness"},
     {"training"},

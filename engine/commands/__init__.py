@@ -23,6 +23,7 @@ COMMANDS = {
     "data": "get_data",
     "import": "import_file",
     "export": "export_study",
+    "gate": "ship.gate_candidate",
 }
 """Commands and their modules, loaded when they are asked for: a server need not wait for what a run needs."""
 MODULE = "python -m engine"

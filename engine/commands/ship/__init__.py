@@ -1,0 +1,1 @@
+"""Commands about the model that was chosen."""

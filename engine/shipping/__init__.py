@@ -1,0 +1,1 @@
+"""The chosen model as files: compaction, export, proof, measures, gate, cards."""
