@@ -7,7 +7,7 @@ layers draw by themselves follows from its seed.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Generator, Tensor, nn
@@ -31,6 +31,20 @@ class Objective(Protocol):
         """Look back on an epoch."""
 
 
+@runtime_checkable
+class ExampleWeights(Protocol):
+    """An objective that only weighs examples: the loss of a batch is the mean of weight x cross entropy."""
+
+    def example_weights(self, losses: Tensor, groups: Tensor) -> Tensor | None:
+        """Weights of a batch's examples, asked once a batch between forward and backward; None where all weigh 1.
+
+        `losses` are the examples' cross entropies, without gradient; `groups` has -1 for an example of none.
+        """
+
+    def end_epoch(self, epoch: int) -> None:
+        """Look back on an epoch."""
+
+
 @dataclass(frozen=True)
 class TrainingJob:
     """How a network is trained: the spec's settings, for how long, with which random numbers, and who looks on.
@@ -45,7 +59,7 @@ class TrainingJob:
     generator: Generator
     on_epoch: Callable[[int], None] = lambda epoch: None
     on_step: Callable[[int], Mapping[str, Tensor] | None] = lambda step: None
-    objective: Objective | None = None
+    objective: Objective | ExampleWeights | None = None
     validation: Split | None = None
 
 
@@ -100,7 +114,18 @@ def _losses(network: nn.Module, split: Split, job: TrainingJob) -> Iterator[Call
             yield partial(_plain_loss, network, images, labels)
         return
     for images, labels, groups in grouped_batches(split, spec, job.generator):
-        yield partial(objective.loss, network, images, labels, groups)
+        if isinstance(objective, ExampleWeights):
+            yield partial(_weighted_loss, objective, network, images, labels, groups)
+        else:
+            yield partial(objective.loss, network, images, labels, groups)
+
+
+def _weighted_loss(
+    objective: ExampleWeights, network: nn.Module, images: Tensor, labels: Tensor, groups: Tensor
+) -> Tensor:
+    losses = functional.cross_entropy(network(images), labels, reduction="none")
+    weights = objective.example_weights(losses.detach(), groups)
+    return losses.mean() if weights is None else (weights * losses).mean()
 
 
 def _plain_loss(network: nn.Module, images: Tensor, labels: Tensor) -> Tensor:

@@ -134,3 +134,50 @@ def test_dropout_follows_from_the_seed_whatever_was_drawn_before(split: Split) -
         assert torch.equal(torch.get_rng_state(), state)
         weights.append(torch.cat([parameter.flatten() for parameter in network.parameters()]))
     assert torch.equal(*weights)
+
+
+class Weigher:
+    """Weighs two groups as it is told, and keeps what it was shown."""
+
+    def __init__(self, weights: torch.Tensor | None) -> None:
+        self.weights, self.seen, self.epochs = weights, [], []
+
+    def example_weights(self, losses: torch.Tensor, groups: torch.Tensor) -> torch.Tensor | None:
+        assert not losses.requires_grad
+        self.seen.append(losses)
+        return None if self.weights is None else self.weights[groups]
+
+    def end_epoch(self, epoch: int) -> None:
+        self.epochs.append(epoch)
+
+
+def weighed(split: Split, spec: RunSpec, weigher: Weigher) -> nn.Module:
+    network = lenet()
+    job = TrainingJob(spec, 2, generator(0, 0, "order"), objective=weigher)
+    train_network(network, replace(split, groups=split.labels % 2), full_masks(network), job)
+    return network
+
+
+@pytest.mark.parametrize("weights", [None, torch.ones(2)])
+def test_examples_that_all_weigh_one_train_as_ever_bit_for_bit(split: Split, weights: torch.Tensor | None) -> None:
+    plain = lenet()
+    train_network(plain, split, full_masks(plain), TrainingJob(SPEC, 2, generator(0, 0, "order")))
+    weigher = Weigher(weights)
+    found = weighed(split, SPEC, weigher).state_dict()
+    assert all(torch.equal(found[name], tensor) for name, tensor in plain.state_dict().items())
+    assert weigher.epochs == [1, 2] and sum(map(len, weigher.seen)) == 2 * len(split)
+
+
+def test_an_example_that_weighs_two_counts_as_one_that_is_there_twice(split: Split) -> None:
+    spec = replace(SPEC, batch_size=len(split), learning_rate=0.1)
+    ours = weighed(split, spec, Weigher(torch.tensor([0.0, 2.0])))
+    reference, odd = lenet(), (split.labels % 2 == 1).nonzero().flatten()
+    images = split.inputs(split.images)[odd]
+    for _ in range(2):
+        loss = 2 * functional.cross_entropy(reference(images), split.labels[odd]) * len(odd) / len(split)
+        gradients = torch.autograd.grad(loss, list(reference.parameters()))
+        with torch.no_grad():
+            for parameter, gradient in zip(reference.parameters(), gradients, strict=True):
+                parameter -= 0.1 * gradient
+    for mine, theirs in zip(ours.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-6)
