@@ -54,13 +54,17 @@ class ImageSet:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set as one split divides it; labels count through `classes`."""
+    """A data set as one split divides it; labels count through `classes`.
+
+    `note` says what its reader left out or put together, with counts; empty where it took everything as it is.
+    """
 
     key: str
     split: str
     classes: tuple[str, ...]
     train: ImageSet
     test: ImageSet
+    note: str = ""
 
     def __post_init__(self) -> None:
         for side, part in (("train", self.train), ("test", self.test)):

@@ -233,6 +233,7 @@ def _megabytes(spec: RunSpec, workspace: Workspace) -> float:
 
 
 def _provenance(workspace: Workspace, seconds: float, stopped: str) -> dict[str, object]:
+    note = workspace.dataset.note
     return {
         "engine": engine.__version__,
         "python": platform.python_version(),
@@ -242,4 +243,5 @@ def _provenance(workspace: Workspace, seconds: float, stopped: str) -> dict[str,
         "processor": processor(workspace.device.type),
         "seconds": round(seconds, 1),
         "stopped": stopped,
+        **({"data": note} if note else {}),
     }

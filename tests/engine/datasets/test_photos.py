@@ -1,5 +1,6 @@
 """Photographs: CelebA, UTKFace and the user's own folders, with every way in which the latter go wrong."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,11 +8,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from engine.datasets.dataset_table import Request, load_dataset
+from engine.datasets.dataset_table import Request, data_root, load_dataset
 from engine.datasets.readers.faces import CELEBA_ATTRIBUTES
 from engine.datasets.readers.photos import read_photos
 from engine.errors import PruneScopeError
 from tests.support import datasets as tiny
+
+ROOT = data_root()
 
 
 def test_photo_is_cut_to_its_centre(tmp_path: Path) -> None:
@@ -94,6 +97,34 @@ def test_utkface_without_one_good_name_is_refused(tmp_path: Path) -> None:
     tiny.write_image(tmp_path / "UTKFace" / "face.jpg", tiny.noise(8, 8, 3))
     with pytest.raises(PruneScopeError, match="has no images"):
         load_dataset("utkface", tmp_path)
+
+
+def test_utkface_keeps_identical_files_on_one_side_and_leaves_out_those_that_disagree(tmp_path: Path) -> None:
+    folder = tmp_path / "UTKFace"
+    for number in range(40):
+        tiny.write_image(folder / f"25_0_1_{number:03}.jpg", tiny.noise(8, 8, 3))
+    for number in range(20):
+        tiny.write_image(folder / f"35_1_2_{number:03}.jpg", tiny.noise(8, 8, 3))
+        for copy in ("b", "c"):
+            shutil.copy(folder / f"35_1_2_{number:03}.jpg", folder / f"35_1_2_{number:03}{copy}.jpg")
+    for number in range(3):  # one in age within a band of ten years, one in gender, one in ethnicity
+        copied = f"{'26' if number == 0 else '25'}_{int(number == 1)}_{3 if number == 2 else 1}_{number:03}b.jpg"
+        shutil.copy(folder / f"25_0_1_{number:03}.jpg", folder / copied)
+    dataset = load_dataset("utkface", tmp_path, Request(target="gender", image_size=8))
+    train, test = ({image.tobytes() for image in side.images} for side in (dataset.train, dataset.test))
+    assert not train & test and len(train | test) == 37 + 20
+    assert len(dataset.train.labels) + len(dataset.test.labels) == 37 + 3 * 20
+    for said in ("Of 103 files, 0 are left out", "23 sets of files are identical", "3 sets (6 files) are left out"):
+        assert said in dataset.note
+    assert "20 sets (60 files) stay together" in dataset.note
+
+
+@pytest.mark.skipif(not (ROOT / "UTKFace").is_dir(), reason="UTKFace is not here")
+def test_utkface_has_the_identical_files_that_are_known_of_it() -> None:
+    dataset = load_dataset("utkface", ROOT, Request(target="gender", image_size=8))
+    assert "Of 23,704 files" in dataset.note and "375 sets of files are identical" in dataset.note
+    assert len(dataset.train.labels) + len(dataset.test.labels) == 23704 - 531
+    assert "259 sets (531 files) are left out" in dataset.note and "116 sets (234 files) stay together" in dataset.note
 
 
 def test_folder_takes_classes_and_groups(tiny_root: Path) -> None:
