@@ -164,6 +164,16 @@ class RunSpec:
     kept_epoch: str = setting(
         "last", About("Epoch kept", "epoch whose weights each training leaves", "training", choices="kept_epochs")
     )
+    imbalance: int = setting(
+        1,
+        About(
+            "Long tail",
+            "how many times as often as the rarest class the most frequent one is trained on, the others in between; "
+            "1 leaves the data as they are",
+            "data",
+            Range(1),
+        ),
+    )
 
     @property
     def key(self) -> str:

@@ -3,7 +3,7 @@
 Numpy and pandas only, so that pages can show images without torch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -64,7 +64,7 @@ class Dataset:
     classes: tuple[str, ...]
     train: ImageSet
     test: ImageSet
-    note: str = ""
+    note: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         for side, part in (("train", self.train), ("test", self.test)):

@@ -95,7 +95,10 @@ def keep_examples(study: Study, spec: RunSpec, workspace: Workspace) -> None:
     """Write the tables of examples, test and training side, and the class facts where the study lacks them."""
     name = examples_name(spec)
     if name not in study.example_sets():
-        study.write_examples(name, example_table(workspace.dataset), class_table(workspace.dataset))
+        facts = class_table(workspace.dataset)
+        if spec.imbalance != 1:
+            facts = facts.assign(n_available=facts["n_train"], n_train=workspace.class_sizes())
+        study.write_examples(name, example_table(workspace.dataset), facts)
     if name not in study.training_sets():
         study.write_training_examples(name, workspace.training_table())
 

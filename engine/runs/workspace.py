@@ -11,6 +11,7 @@ from torch import nn
 
 from engine.datasets.dataset_table import Dataset, Request, load_dataset
 from engine.datasets.groups import Grouping, grouping
+from engine.datasets.long_tail import long_tailed
 from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS, input_size
 from engine.run_spec import RunSpec
@@ -52,6 +53,10 @@ class Workspace:
         side = self.dataset.train
         return pd.concat([pd.DataFrame({"label": side.labels}), side.groups], axis=1)
 
+    def class_sizes(self) -> np.ndarray:
+        """Examples of each class that are trained on, validation aside."""
+        return np.bincount(self.dataset.train.labels[self.rows], minlength=len(self.dataset.classes))
+
     def n_steps(self, spec: RunSpec, epochs: int) -> int:
         """Number of training steps in so many epochs."""
         return epochs * n_batches(self.training, spec)
@@ -74,6 +79,9 @@ def _open(spec: RunSpec, root: Path, device: torch.device) -> Workspace:
             f"A validation share of {spec.validation} of {len(train)} training images leaves one side empty."
         )
     held_out, kept = order[:n_validation], order[n_validation:]
+    if spec.imbalance != 1:
+        rows = long_tailed(dataset.train.labels, order.numpy(), spec.validation, spec.imbalance)
+        held_out, kept = map(torch.from_numpy, rows)
     parts = train.part(kept), train.part(held_out), test
     return Workspace(dataset, *parts, device, kept.numpy(), held_out.numpy())
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from engine.errors import PruneScopeError
-from engine.run_spec import RunSpec
+from engine.run_spec import DEFAULTS, RunSpec
 from engine.store import catalog
 from engine.store.files import remove_folder, write_file
 from engine.store.parquet import from_parquet, seal_of, to_parquet
@@ -188,7 +188,10 @@ def examples_name(spec: RunSpec) -> str:
     """Name of the example table that a run was tested on."""
     size = f"{spec.image_size}px" if spec.image_size else ""
     dataset = spec.dataset.replace(":", ".")  # of an import path
-    return "-".join(part for part in (dataset, spec.split, spec.target, *spec.groups, size) if part)
+    tail: tuple[str, ...] = ()
+    if spec.imbalance != DEFAULTS["imbalance"]:  # class sizes follow from both
+        tail = (f"imbalance{spec.imbalance}", f"validation{spec.validation:g}")
+    return "-".join(part for part in (dataset, spec.split, spec.target, *spec.groups, size, *tail) if part)
 
 
 def _training_sides(files: set[str]) -> set[str]:

@@ -127,7 +127,8 @@ def _examples(study: Study, name: str) -> _Tested:
 
 def _with_training(study: Study, name: str, tested: _Tested) -> _Tested:
     labels, facts = study.training_examples(name)["label"].to_numpy(), study.class_facts(name)
-    if not np.array_equal(np.bincount(labels, minlength=tested.n_classes), facts["n_train"]):
+    counted = np.bincount(labels, minlength=tested.n_classes)
+    if not np.array_equal(counted, facts.get("n_available", facts["n_train"])) or (counted < facts["n_train"]).any():
         raise ValueError("its labels differ in number from what its classes say")
     return replace(tested, n_training=len(labels))
 

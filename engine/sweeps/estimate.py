@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from engine.datasets.dataset_table import Dataset, Request, load_dataset
+from engine.datasets.long_tail import long_tailed
 from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS, input_size
 from engine.pruning.masks import full_masks
@@ -116,10 +118,16 @@ def _seconds_of(spec: RunSpec, dataset: Dataset, rate: Rate) -> float:
     n_validation = round(spec.validation * len(dataset.train.labels))
     n_levels = len(planned_levels(spec))
     epochs = spec.epochs + n_levels * n_epochs_after(spec)
-    trained = epochs * (len(dataset.train.labels) - n_validation)
+    trained = epochs * _n_trained(spec, dataset.train.labels, n_validation)
     judged = epochs * n_validation if spec.kept_epoch == "best" else 0
     tested = (n_levels + 1) * (len(dataset.test.labels) + n_validation) + judged
     return trained / rate.training + tested / rate.testing
+
+
+def _n_trained(spec: RunSpec, labels: np.ndarray, n_validation: int) -> int:
+    if spec.imbalance == 1:
+        return len(labels) - n_validation
+    return len(long_tailed(labels, np.arange(len(labels)), spec.validation, spec.imbalance)[1])
 
 
 def _operations(network: str, channels: int, side: int, n_classes: int) -> float:

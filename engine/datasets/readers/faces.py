@@ -83,7 +83,7 @@ def read_utkface(root: Path, request: Request) -> Dataset:
     classes = tuple(faces[request.target].cat.categories)
     train, test = (_side(folder, faces[mask], request) for mask in (~tested, tested))
     note = _utkface_note(len(names) - len(named), sets, agreeing)
-    return Dataset("utkface", request.split, classes, train, test, note)
+    return Dataset("utkface", request.split, classes, train, test, note=note)
 
 
 def _utkface_attributes(named: Mapping[str, Sequence[str]]) -> pd.DataFrame:
