@@ -174,6 +174,15 @@ class RunSpec:
             Range(1),
         ),
     )
+    balanced_group: str = setting(
+        "",
+        About(
+            "Groups kept in balance",
+            "fairgrape: class, or a group column such as series; other techniques take no notice, so that all runs of "
+            "one experiment can say the same",
+            "pruning",
+        ),
+    )
 
     @property
     def key(self) -> str:

@@ -1,7 +1,7 @@
 """Exactly which weights are zero: counts what to cut and cuts it, as `torch.nn.utils.prune` does weight for weight."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Generator, Tensor, nn
@@ -17,12 +17,19 @@ class EmptyLayer(Exception):
 
 @dataclass(frozen=True)
 class Cut:
-    """How to cut: the technique, the share of what remains, and what its score may need."""
+    """How to cut: the technique, the share of what remains, and what its score may need.
+
+    By layer, where the technique asks for it: `importances`, groups x the layer's weights, and `grams`, the Gram
+    matrices of the maps that the layer sees, none where it sees no maps. A technique that asks for those leaves the
+    first layer alone, which sees the images.
+    """
 
     technique: TechniqueRow
     share: float
     generator: Generator
     decay: float = 0.0
+    importances: Mapping[str, Tensor] = field(default_factory=dict)
+    grams: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 def prunable(network: nn.Module) -> dict[str, Tensor]:
@@ -71,10 +78,20 @@ def cut_masks(
     if cut.technique.cuts == "nothing":
         return masks
     if cut.technique.cuts == "channels":
-        after = {name: _cut_channels(weights[name], mask, cut) for name, mask in masks.items()}
+        first = next(iter(masks)) if cut.technique.needs_maps else ""
+        after = {
+            name: mask if name == first else _cut_channels(weights[name], mask, cut, cut.grams.get(name))
+            for name, mask in masks.items()
+        }
     elif cut.technique.compares == "layer":
         after = {
-            name: _cut_weights(weights[name].detach(), mask, cut, None if gradients is None else gradients[name])
+            name: _cut_weights(
+                weights[name].detach(),
+                mask,
+                cut,
+                None if gradients is None else gradients[name],
+                cut.importances.get(name),
+            )
             for name, mask in masks.items()
         }
     else:
@@ -93,13 +110,21 @@ def _join(tensors: Mapping[str, Tensor], order: Mapping[str, Tensor]) -> Tensor:
     return torch.cat([tensors[name].detach().flatten() for name in order])
 
 
-def _cut_weights(weights: Tensor, mask: Tensor, cut: Cut, gradients: Tensor | None) -> Tensor:
+def _cut_weights(
+    weights: Tensor, mask: Tensor, cut: Cut, gradients: Tensor | None, importances: Tensor | None = None
+) -> Tensor:
     remaining = weights[mask]
     n_cut = round(cut.share * remaining.numel())
     if n_cut == 0:
         return mask
     scores = cut.technique.score(
-        Scored(remaining, None if gradients is None else gradients[mask], cut.decay, cut.generator)
+        Scored(
+            remaining,
+            None if gradients is None else gradients[mask],
+            cut.decay,
+            cut.generator,
+            None if importances is None else importances[:, mask.flatten()],
+        )
     )
     kept = torch.ones_like(remaining, dtype=torch.bool)
     kept[torch.topk(scores, n_cut, largest=False).indices] = False
@@ -108,12 +133,14 @@ def _cut_weights(weights: Tensor, mask: Tensor, cut: Cut, gradients: Tensor | No
     return after
 
 
-def _cut_channels(weights: Tensor, mask: Tensor, cut: Cut) -> Tensor:
+def _cut_channels(weights: Tensor, mask: Tensor, cut: Cut, grams: Tensor | None) -> Tensor:
     remaining = mask.transpose(0, 1).flatten(1).any(1).nonzero().flatten()
     n_cut = round(cut.share * remaining.numel())
     if n_cut == 0:
         return mask
-    scores = cut.technique.score(Scored(weights.detach()[:, remaining], None, cut.decay, cut.generator))
+    channels = None if grams is None else remaining // (weights.shape[1] // grams.shape[1])
+    scored = Scored(weights.detach()[:, remaining], None, cut.decay, cut.generator, grams=grams, channels=channels)
+    scores = cut.technique.score(scored)
     kept = torch.topk(scores, remaining.numel() - n_cut, largest=True).indices
     after = torch.zeros_like(mask)
     after[:, remaining[kept]] = True

@@ -1,39 +1,30 @@
 """Which weights go first, and in how many bits they stay: one row per technique.
 
-A score says how much a weight (or an input channel) matters; `masks` counts and cuts the lowest. `quantizes` names the
-way of `quantization` in which each level is tested. Names torch for types only, so that a menu can read the table
-without loading it.
+A score (`scores`) says how much a weight or an input channel matters; `masks` counts and cuts the lowest. `quantizes`
+names the way of `quantization` in which each level is tested. Loads no torch, so that a menu can read the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from engine.errors import PruneScopeError
 from engine.import_path import object_name
+from engine.pruning.scores import Score as Score
+from engine.pruning.scores import Scored as Scored
+from engine.pruning.scores import (
+    balanced_importance,
+    channel_independence,
+    channel_norm,
+    channel_uniform,
+    decayed_gradient,
+    magnitude,
+    undecayed_gradient,
+    uniform,
+)
 from engine.table import Table
 
-if TYPE_CHECKING:
-    from torch import Generator, Tensor
-
-
-@dataclass(frozen=True)
-class Scored:
-    """What a score may look at: the weights still in place, and what belongs to them.
-
-    `weights` is one-dimensional for techniques that cut single weights; for those that cut channels it is the layer's
-    tensor without the channels that are gone. `gradients` has the same shape and is there where the row asks for it.
-    """
-
-    weights: Tensor
-    gradients: Tensor | None
-    decay: float
-    generator: Generator
-
-
-Score = Callable[[Scored], "Tensor"]
 OWN_COLOUR = "#B2182B"
 """The colour of techniques that are not ours."""
 
@@ -42,7 +33,8 @@ OWN_COLOUR = "#B2182B"
 class TechniqueRow:
     """One technique: how it is called, what it cuts, where it compares, and its score (lowest goes first).
 
-    Networks of a technique that does not train after (`trains_after`) have one level beside the dense one.
+    Networks of a technique that does not train after (`trains_after`) have one level beside the dense one. `needs_...`
+    say what its score looks at beside weights: gradients, the maps that layers see, the importance for each group.
     """
 
     key: str
@@ -54,6 +46,8 @@ class TechniqueRow:
     colour: str
     needs_gradient: bool = False
     needs_decay: bool = False
+    needs_maps: bool = False
+    needs_groups: bool = False
     quantizes: str = ""
     trains_after: bool = True
 
@@ -61,47 +55,6 @@ class TechniqueRow:
     def is_control(self) -> bool:
         """Whether its networks train on as others do and nothing else: what tells pruning from longer training."""
         return self.cuts == "nothing" and self.trains_after and not self.quantizes
-
-
-def magnitude(scored: Scored) -> Tensor:
-    """|w|."""
-    return scored.weights.abs()
-
-
-def uniform(scored: Scored) -> Tensor:
-    """Uniform numbers, one per weight; drawn on the CPU so that every device cuts the same."""
-    drawn = scored.weights.new_empty(scored.weights.shape, device="cpu").uniform_(generator=scored.generator)
-    return -drawn.to(scored.weights.device)
-
-
-def channel_uniform(scored: Scored) -> Tensor:
-    """Uniform numbers, one per input channel."""
-    n_channels = scored.weights.shape[1]
-    drawn = scored.weights.new_empty(n_channels, device="cpu").uniform_(generator=scored.generator)
-    return drawn.to(scored.weights.device)
-
-
-def channel_norm(order: float) -> Score:
-    """The norm of each input channel, over all other axes of the layer."""
-
-    def score(scored: Scored) -> Tensor:
-        others = [axis for axis in range(scored.weights.dim()) if axis != 1]
-        norms: Tensor = scored.weights.norm(p=order, dim=others)
-        return norms
-
-    return score
-
-
-def decayed_gradient(scored: Scored) -> Tensor:
-    """|w (g + e w)|, with e the weight decay (Good 2022)."""
-    assert scored.gradients is not None
-    return (scored.weights * (scored.gradients + scored.decay * scored.weights)).abs()
-
-
-def undecayed_gradient(scored: Scored) -> Tensor:
-    """|w g|, the data loss alone (Good 2022)."""
-    assert scored.gradients is not None
-    return (scored.weights * scored.gradients).abs()
 
 
 _PRUNING: dict[str, TechniqueRow] = {
@@ -199,6 +152,26 @@ _PRUNING: dict[str, TechniqueRow] = {
             "network",
             uniform,
             "#70788A",
+        ),
+        TechniqueRow(
+            "chip",
+            "Channels by CHIP",
+            "Cuts input channels whose maps others can replace; by L1 where a layer sees no maps. Images stay whole.",
+            "channels",
+            "layer",
+            channel_independence,
+            "#A6611A",
+            needs_maps=True,
+        ),
+        TechniqueRow(
+            "fairgrape",
+            "FairGRAPE",
+            "Keeps, layer by layer, the weights that matter to each group, so that every group keeps its share.",
+            "weights",
+            "layer",
+            balanced_importance,
+            "#C51B7D",
+            needs_groups=True,
         ),
     )
 }

@@ -47,7 +47,8 @@ from engine.store.run_tables import LevelResult, row_tables, run_tables
 from engine.store.study import Study, examples_name
 from engine.store.validation import VALIDATION, validation_table
 from engine.training.device import pick_device, processor, reproducible
-from engine.training.evaluation import mean_gradients
+from engine.training.evaluation import group_importances, mean_gradients
+from engine.training.layer_maps import layer_grams
 from engine.training.loop import TrainingJob, train_network
 from engine.training.quantization import on_cpu, quantize_network, sizes
 from engine.training.seeding import generator
@@ -211,8 +212,15 @@ class _Run:
 
     def _cut(self, share: float, draw: torch.Generator) -> Masks:
         row = TECHNIQUES[self.spec.technique]
-        gradients = mean_gradients(self.network, self.workspace.training) if row.needs_gradient else None
-        return cut_masks(prunable(self.network), self.masks, Cut(row, share, draw, self.spec.weight_decay), gradients)
+        training = self.workspace.training
+        gradients = mean_gradients(self.network, training) if row.needs_gradient else None
+        cut = Cut(row, share, draw, self.spec.weight_decay)
+        if row.needs_maps:
+            cut = replace(cut, grams=layer_grams(self.network, training, self.masks))
+        if row.needs_groups:
+            grouped = grouped_split(replace(self.spec, mitigated_group=self.spec.balanced_group), self.workspace)
+            cut = replace(cut, importances=group_importances(self.network, grouped))
+        return cut_masks(prunable(self.network), self.masks, cut, gradients)
 
     def _keep(self, result: LevelResult, seconds: float) -> None:
         """Make this level the one that the run resumes from: what it said first, then where it stands."""

@@ -29,7 +29,8 @@ def validate_spec(spec: RunSpec) -> RunSpec:
     _check_schedule(spec)
     _check_quantization(spec)
     _check_mitigation(spec)
-    for name in (*spec.diagnose, spec.mitigated_group):
+    _check_balance(spec)
+    for name in (*spec.diagnose, spec.mitigated_group, spec.balanced_group or CLASS):
         _check_grouping(spec, name)
     return replace(spec, split=spec.split or splits[0])
 
@@ -94,6 +95,15 @@ def _check_quantization(spec: RunSpec) -> None:
         raise PruneScopeError(
             f"diagnose is {list(spec.diagnose)}; networks in eight bits have no gradients to diagnose, so it is empty "
             f"for the technique {row.key!r}."
+        )
+
+
+def _check_balance(spec: RunSpec) -> None:
+    if TECHNIQUES[spec.technique].needs_groups and not spec.balanced_group:
+        allowed = ", ".join((CLASS, *(name for name in DATASETS[spec.dataset].groups if name != spec.target)))
+        raise PruneScopeError(
+            f"balanced_group is missing; the technique {spec.technique!r} keeps groups in balance, so name one of "
+            f"{allowed}."
         )
 
 

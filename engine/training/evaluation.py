@@ -48,6 +48,31 @@ def mean_gradients(network: nn.Module, split: Split, batch_size: int = 1000) -> 
     return {name: total / len(split) for name, total in zip(weights, sums, strict=True)}
 
 
+def group_importances(network: nn.Module, split: Split, batch_size: int = 128) -> dict[str, Tensor]:
+    """Groups x weights for every layer: how much each group's loss hangs on each weight (FairGRAPE, Lin et al. 2022).
+
+    Sum over the group's batches, in the split's order, of (w g)^2 with g the gradient of the batch's mean loss; groups
+    of nobody are left out. The split must have groups.
+    """
+    assert split.groups is not None
+    network.eval()
+    weights = prunable(network)
+    sums: dict[str, list[Tensor]] = {name: [] for name in weights}
+    for code in range(int(split.groups.max()) + 1):
+        members = (split.groups == code).nonzero().flatten()
+        totals = [torch.zeros_like(weight) for weight in weights.values()]
+        for images, labels in _batches(split.part(members), batch_size) if len(members) else ():
+            loss = functional.cross_entropy(network(split.inputs(images)), labels)
+            for total, weight, slope in zip(
+                totals, weights.values(), torch.autograd.grad(loss, list(weights.values())), strict=True
+            ):
+                total += (weight.detach() * slope).square()
+        if len(members):
+            for name, total in zip(weights, totals, strict=True):
+                sums[name].append(total.flatten())
+    return {name: torch.stack(parts) for name, parts in sums.items()}
+
+
 def _batches(split: Split, batch_size: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Images and labels in the split's order."""
     return zip(torch.split(split.images, batch_size), torch.split(split.labels, batch_size), strict=True)

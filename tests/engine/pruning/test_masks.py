@@ -86,9 +86,14 @@ def test_mask_cuts_exactly_k_and_never_restores(technique: TechniqueRow, share: 
     network = small("lenet")
     weights = {name: weight.detach() for name, weight in prunable(network).items()}
     gradients = {name: torch.full_like(weight, 0.5) for name, weight in weights.items()}
-    before = cut_masks(weights, full_masks(network), Cut(technique, 0.3, generator(seed, 1, "prune")), gradients)
+    importances = {name: weight.abs().flatten().repeat(2, 1) for name, weight in weights.items()}
+
+    def cut(share: float, level: int) -> Cut:
+        return Cut(technique, share, generator(seed, level, "prune"), importances=importances)
+
+    before = cut_masks(weights, full_masks(network), cut(0.3, 1), gradients)
     try:
-        after = cut_masks(weights, before, Cut(technique, share, generator(seed, 2, "prune")), gradients)
+        after = cut_masks(weights, before, cut(share, 2), gradients)
     except EmptyLayer:
         reject()  # Not a pass: if every share emptied a layer, there would be nothing to check.
     assert after.keys() == weights.keys()
