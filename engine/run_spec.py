@@ -143,6 +143,29 @@ class RunSpec:
             "share",
         ),
     )
+    mitigation_rule: str = setting(
+        "lagrangian", About("Rule", "how mitigation weighs the groups", "mitigation", choices="mitigation_rules")
+    )
+    eta: float = setting(
+        0.1,
+        About(
+            "Step of the group weights",
+            "rules reweight and worst: how fast the groups' weights move",
+            "mitigation",
+            COUNT,
+        ),
+    )
+    replay: int = setting(
+        0,
+        About(
+            "Replay buffer",
+            "constraint drop: each group is judged by so many of its latest examples",
+            "mitigation",
+            COUNT,
+            "images",
+            zero="by a running mean over batches",
+        ),
+    )
     diagnose: tuple[str, ...] = setting(
         (),
         About(

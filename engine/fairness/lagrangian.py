@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from engine.fairness.group_means import BatchMeans
 from engine.run_spec import RunSpec
 from engine.specs.mitigation import CONSTRAINTS, dual_step
 
@@ -66,8 +67,8 @@ class Lagrangian:
         device = members.shares.device
         self.multipliers = torch.zeros(shape, device=device)
         self.rows: list[dict[str, Any]] = []
-        self._running = _Mean(shape, device)
-        self._epoch = _Mean(shape, device)
+        self._running = BatchMeans(shape, device)
+        self._epoch = BatchMeans(shape, device)
 
     def loss(self, network: nn.Module, images: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
         """The loss of a batch with its constraint; `groups` has -1 for an example that belongs to none."""
@@ -78,8 +79,8 @@ class Lagrangian:
         with torch.set_grad_enabled(is_on or self.spec.constraint == "full"):
             terms = TERMS[self.spec.constraint](Batch(network, logits, labels, belongs), self.members)
         counts = belongs.sum(0)
-        self._running.add(terms, counts, len(labels), MEMORY)
-        self._epoch.add(terms, counts, len(labels))
+        self._running.add(terms.seen, terms.whole, counts, len(labels), MEMORY)
+        self._epoch.add(terms.seen, terms.whole, counts, len(labels))
         if not is_on:
             return plain
         gaps = self._gaps(self._running)
@@ -93,13 +94,13 @@ class Lagrangian:
         violations = gaps.clamp(min=0) if self.row.is_one_sided else gaps.abs()
         self._note(epoch, violations)
         self.multipliers += dual_step(self.spec, epoch) * violations.nan_to_num(0.0)
-        self._epoch = _Mean(tuple(gaps.shape), gaps.device)
+        self._epoch = BatchMeans(tuple(gaps.shape), gaps.device)
 
     @property
     def _tolerance(self) -> float:
         return self.spec.tolerance if self.row.is_one_sided else 0.0
 
-    def _gaps(self, mean: "_Mean") -> Tensor:
+    def _gaps(self, mean: BatchMeans) -> Tensor:
         return mean.groups() - mean.whole()[:, None] - self._tolerance
 
     def _note(self, epoch: int, violations: Tensor) -> None:
@@ -118,29 +119,6 @@ class Lagrangian:
                         "multiplier": float(self.multipliers[number, code]),
                     }
                 )
-
-
-class _Mean:
-    """Mean of a constraint's quantities over batches, each group weighed by its members in them."""
-
-    def __init__(self, shape: tuple[int, ...], device: torch.device) -> None:
-        self._sums, self._counts = torch.zeros(shape, device=device), torch.zeros(shape, device=device)
-        self._whole, self._n = torch.zeros(shape[0], device=device), 0.0
-
-    @torch.no_grad()
-    def add(self, terms: ConstraintValues, counts: Tensor, n: int, memory: float = 1.0) -> None:
-        seen = terms.seen.isfinite() & (counts > 0)
-        self._sums = memory * self._sums + torch.where(seen, terms.seen * counts, 0.0)
-        self._counts = memory * self._counts + seen * counts
-        self._whole = memory * self._whole + n * terms.whole.detach()
-        self._n = memory * self._n + n
-
-    def groups(self) -> Tensor:
-        """Per term and group; NaN where no batch had a member."""
-        return self._sums / self._counts
-
-    def whole(self) -> Tensor:
-        return self._whole / self._n
 
 
 # -- what each constraint compares ------------------------------------------------------------------------------

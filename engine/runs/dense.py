@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, replace
 
-from engine.fairness.lagrangian import Lagrangian
+from engine.fairness.reweighting import mitigated_training
 from engine.pruning.masks import full_masks
 from engine.pruning.schedules import PlannedLevel, planned_levels
 from engine.run_spec import Progress, RunSpec, Watcher
@@ -52,18 +52,18 @@ def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watch
     network = workspace.new_network(spec)
     initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     masks = full_masks(network)
-    lagrangian = Lagrangian(spec, constrained_groups(spec, workspace)) if mitigates(spec, 0) else None
+    mitigated = mitigated_training(spec, constrained_groups(spec, workspace)) if mitigates(spec, 0) else None
 
     def on_epoch(epoch: int) -> None:
         watch(Progress(spec.key, 0, len(planned_levels(spec)), epoch, spec.epochs))
 
     judge = judging_split(spec, workspace)
     order = generator(spec.seed, 0, "order")
-    job = TrainingJob(spec, spec.epochs, order, on_epoch, objective=lagrangian, validation=judge)
-    train_network(network, grouped_split(spec, workspace) if lagrangian else workspace.training, masks, job)
+    job = TrainingJob(spec, spec.epochs, order, on_epoch, objective=mitigated, validation=judge)
+    train_network(network, grouped_split(spec, workspace) if mitigated else workspace.training, masks, job)
     result = replace(
         level_result(network, workspace, PlannedLevel(0, 0.0, 0.0), masks),
-        multipliers=lagrangian.rows if lagrangian else (),
+        multipliers=mitigated.rows if mitigated else (),
     )
     save_states(path, {"initial": initial, "trained": network.state_dict()})
     save_result(path.with_suffix(".outcome"), result, compute_seconds(workspace) - begun)

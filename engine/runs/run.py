@@ -13,7 +13,7 @@ import torch
 import engine
 from engine.datasets.attributes import class_table, example_table
 from engine.fairness.diagnostics import Diagnosis
-from engine.fairness.lagrangian import Lagrangian
+from engine.fairness.reweighting import mitigated_training
 from engine.pruning.masks import (
     Cut,
     EmptyLayer,
@@ -198,12 +198,12 @@ class _Run:
             self.masks = self._cut(max(0.0, 1 - (1 - sparsity) / kept), draw)
             return self.masks
 
-        lagrangian = Lagrangian(spec, self.members) if self.members else None
+        mitigated = mitigated_training(spec, self.members) if self.members else None
         order, judge = generator(spec.seed, step.level, "order"), judging_split(spec, self.workspace)
         tell = partial(self._tell, step.level)
-        job = TrainingJob(spec, n_epochs_after(spec), order, tell, on_step, lagrangian, judge)
+        job = TrainingJob(spec, n_epochs_after(spec), order, tell, on_step, mitigated, judge)
         train_network(self.network, self.training, self.masks, job)
-        return lagrangian.rows if lagrangian else ()
+        return mitigated.rows if mitigated else ()
 
     def _tell(self, level: int, epoch: int) -> None:
         spec = self.spec

@@ -12,7 +12,7 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import DEFAULTS, SETTINGS, RunSpec
 from engine.setting import Setting
 from engine.specs.choices import choices_of
-from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, mitigation_settings
+from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, RULES, mitigation_settings
 from engine.table import Table
 
 
@@ -112,8 +112,15 @@ def _check_mitigation(spec: RunSpec) -> None:
     changed = [name for name in mitigation_settings() if getattr(spec, name) != DEFAULTS[name]]
     if spec.mitigation == "none" and changed:
         raise PruneScopeError(f"{changed[0]} has no meaning for the mitigation 'none'; choose before, after or both.")
-    if "tolerance" in changed and not row.is_one_sided:
-        raise PruneScopeError(f"tolerance has no meaning for the constraint {row.key!r}; only drop takes it.")
+    rule = RULES[spec.mitigation_rule]
+    for name in changed:
+        if name not in rule.settings and any(name in other.settings for other in RULES.values()):
+            raise PruneScopeError(
+                f"{name} has no meaning for the rule {rule.key!r}; it takes {', '.join(rule.settings)}."
+            )
+    for name in ("tolerance", "replay"):
+        if name in changed and not row.is_one_sided:
+            raise PruneScopeError(f"{name} has no meaning for the constraint {row.key!r}; only drop takes it.")
     if row.is_one_sided and arm.dense:
         raise PruneScopeError(
             f"The constraint {row.key!r} looks back at the dense network, so its mitigation is 'after', "

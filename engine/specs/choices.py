@@ -9,7 +9,7 @@ from engine.pruning.schedules import SCHEDULES, TREATMENTS
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import SETTINGS
 from engine.specs.learning import KEPT_EPOCHS, RATE_SCHEDULES
-from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
+from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, RULES
 
 
 class ChoiceRow(Protocol):
@@ -31,6 +31,7 @@ CHOICES: Mapping[str, Mapping[str, ChoiceRow]] = {
     "treatments": TREATMENTS,
     "mitigations": MITIGATIONS,
     "constraints": CONSTRAINTS,
+    "mitigation_rules": RULES,
     "rate_schedules": RATE_SCHEDULES,
     "kept_epochs": KEPT_EPOCHS,
 }

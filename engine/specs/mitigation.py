@@ -1,4 +1,4 @@
-"""What is done against gaps between groups while training: the arms, what they constrain, and their words.
+"""What is done against gaps between groups while training: the arms, the rules, what they constrain, and their words.
 
 Names no torch, so that a menu can read the tables without loading it; `engine.fairness` holds the machinery.
 """
@@ -34,6 +34,18 @@ class ConstraintRow:
     source: str
     terms: tuple[str, ...]
     is_one_sided: bool = False
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """One rule: how the groups' weights in the loss move; `settings` are those of mitigation that only it reads."""
+
+    key: str
+    label: str
+    help: str
+    formula: str
+    source: str
+    settings: tuple[str, ...]
 
 
 MITIGATIONS: dict[str, MitigationRow] = {
@@ -77,6 +89,39 @@ CONSTRAINTS: dict[str, ConstraintRow] = {
     )
 }
 
+RULES: dict[str, RuleRow] = {
+    row.key: row
+    for row in (
+        RuleRow(
+            "lagrangian",
+            "Multipliers",
+            "A multiplier per group grows with the group's gap. Its step has the loss's unit: one that suits one data "
+            "set can turn a group's weight negative on another, which is warned of.",
+            "J + sum_a lambda_a |J_a - J|, lambda_a += step |J_a - J| after each epoch",
+            "Tran 2022, Section 6",
+            ("constraint", "dual_step", "dual_decay", "tolerance", "replay"),
+        ),
+        RuleRow(
+            "reweight",
+            "Reweighted groups",
+            "After each epoch, groups with a loss above the mean weigh more, and those below it less. No weight is "
+            "ever negative, and the step has no unit.",
+            "sum_a w_a J_a, w_a = p_a exp(theta_a) / sum, theta_a += eta (J_a - J) / J after each epoch",
+            "exponentiated gradient on relative losses, from the groups' shares",
+            ("eta",),
+        ),
+        RuleRow(
+            "worst",
+            "Worst group first",
+            "Groups of all sizes start with equal weights; with each batch a group's weight grows with its loss, so "
+            "that training follows the group that is worst off (group DRO).",
+            "sum_a q_a J_a, q_a = 1 / groups at first, q_a *= exp(eta J_a) / sum after each batch",
+            "Sagawa et al. 2020, Algorithm 1",
+            ("eta",),
+        ),
+    )
+}
+
 
 def mitigation_settings() -> tuple[str, ...]:
     """Names of the settings that matter only where something is mitigated."""
@@ -95,14 +140,15 @@ def dual_step(spec: RunSpec, epoch: int) -> float:
 
 
 def mitigation_words(spec: RunSpec) -> str:
-    """The arm, and the settings of mitigation that differ from their defaults: "after", "after, drop, by series".
+    """The arm, and the settings of mitigation that differ from their defaults: "after", "both, reweight, by series".
 
     Equal for two runs of one protocol exactly when their mitigations are, so that unlike ones are never averaged.
     """
     if spec.mitigation == "none":
         return spec.mitigation
     other = {name: value for name, value in settings(spec).items() if name in mitigation_settings()}
-    words = [spec.mitigation, str(other.pop("constraint", "")), f"by {other.pop('mitigated_group', '')}"]
+    chosen = [str(other.pop(name, "")) for name in ("mitigation_rule", "constraint")]
+    words = [spec.mitigation, *chosen, f"by {other.pop('mitigated_group', '')}"]
     words += [f"{name.replace('_', ' ')} {value}" for name, value in other.items()]
     return ", ".join(word for word in words if word not in ("", "by "))
 
