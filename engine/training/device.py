@@ -21,7 +21,8 @@ from engine.errors import PruneScopeError
 from engine.training.seeding import kept_random_state
 
 SETTING = "PRUNESCOPE_ARITHMETIC"
-PORTABLE, NATIVE = "portable", "native"
+PORTABLE, EAGER, NATIVE = "portable", "eager", "native"
+"""Sums that are alike on all processors, by the fastest step; the same by torch's own step; torch's fastest sums."""
 LIBRARIES = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
 """What torch, oneDNN and MKL read from the environment when they first compute."""
 CUBLAS = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
@@ -128,13 +129,17 @@ def processor(device: str) -> str:
     return f"{platform.machine()} {PORTABLE if portable else used}"
 
 
-def _portable_variables() -> Mapping[str, str]:
-    """What makes sums come out alike on every processor with AVX2, unless the environment asks for native ones, which
-    are faster."""
+def chosen_arithmetic() -> str:
+    """What the environment asks for; portable where it says nothing."""
     arithmetic = os.environ.get(SETTING, PORTABLE)
-    if arithmetic not in (PORTABLE, NATIVE):
-        raise PruneScopeError(f"{SETTING} is {arithmetic!r}; allowed are {PORTABLE} and {NATIVE}.")
-    return LIBRARIES if arithmetic == PORTABLE and torch.cpu.get_capabilities().get("avx2", False) else {}
+    if arithmetic not in (PORTABLE, EAGER, NATIVE):
+        raise PruneScopeError(f"{SETTING} is {arithmetic!r}; allowed are {PORTABLE}, {EAGER} and {NATIVE}.")
+    return arithmetic
+
+
+def _portable_variables() -> Mapping[str, str]:
+    """What makes sums come out alike on every processor with AVX2, unless the environment asks for native ones."""
+    return LIBRARIES if chosen_arithmetic() != NATIVE and torch.cpu.get_capabilities().get("avx2", False) else {}
 
 
 @contextmanager

@@ -6,19 +6,22 @@ layers draw by themselves follows from its seed.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional
 
-from engine.pruning.masks import prunable
+from engine.pruning.masks import apply_masks, prunable
 from engine.run_spec import RunSpec
 from engine.specs.learning import learning_rate
 from engine.training.best_epoch import BestEpoch
+from engine.training.fused.choice import fused_step
 from engine.training.seeding import seeded
 from engine.training.split import Split, batches, grouped_batches, n_batches
+
+if TYPE_CHECKING:
+    from engine.training.fused.lenet_step import LeNetStep
 
 
 class Objective(Protocol):
@@ -72,31 +75,20 @@ def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor],
 def _train(network: nn.Module, split: Split, masks: Mapping[str, Tensor], job: TrainingJob) -> None:
     spec = job.spec
     network.train()
-    parameters: list[Tensor] = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    weights: list[Tensor] = list(prunable(network).values())
-    cut = _as_factors(weights, masks)
-    momenta = [torch.zeros_like(parameter) for parameter in parameters] if spec.momentum else None
+    step = _new_step(network, split, job)
+    step.cut(masks)
     best = BestEpoch(job.validation) if job.validation is not None else None
-    step, n_steps = 0, job.epochs * n_batches(split, spec)
+    done, n_steps = 0, job.epochs * n_batches(split, spec)
     for epoch in range(job.epochs):
-        for loss in _losses(network, split, job):
-            if (changed := job.on_step(step)) is not None:
-                cut = _as_factors(weights, changed)
-                _apply(weights, cut)
+        for batch in _batches(split, job):
+            if (changed := job.on_step(done)) is not None:
+                step.cut(changed)
+                apply_masks(network, changed)
                 network.train()
                 if best is not None:
                     best.forget()
-            gradients = list(torch.autograd.grad(loss(), parameters))
-            with torch.no_grad():
-                if spec.weight_decay:
-                    torch._foreach_add_(gradients, parameters, alpha=spec.weight_decay)
-                if momenta is not None:
-                    torch._foreach_mul_(momenta, spec.momentum)
-                    torch._foreach_add_(momenta, gradients)
-                    gradients = momenta
-                torch._foreach_add_(parameters, gradients, alpha=-learning_rate(spec, step / n_steps))
-            _apply(weights, cut)
-            step += 1
+            step.take(batch, learning_rate(spec, done / n_steps))
+            done += 1
         if job.objective is not None:
             job.objective.end_epoch(epoch + 1)
         if best is not None:
@@ -106,37 +98,82 @@ def _train(network: nn.Module, split: Split, masks: Mapping[str, Tensor], job: T
         best.restore(network)
 
 
-def _losses(network: nn.Module, split: Split, job: TrainingJob) -> Iterator[Callable[[], Tensor]]:
-    """One epoch of batches, each as a call that sends it through the network as it then is and gives its loss."""
-    spec, objective = job.spec, job.objective
-    if objective is None:
-        for images, labels in batches(split, spec, job.generator):
-            yield partial(_plain_loss, network, images, labels)
-        return
-    for images, labels, groups in grouped_batches(split, spec, job.generator):
-        if isinstance(objective, ExampleWeights):
-            yield partial(_weighted_loss, objective, network, images, labels, groups)
-        else:
-            yield partial(objective.loss, network, images, labels, groups)
+def _batches(split: Split, job: TrainingJob) -> Iterator[tuple[Tensor, ...]]:
+    """One epoch: images and labels, and groups where an objective looks at them."""
+    return (batches if job.objective is None else grouped_batches)(split, job.spec, job.generator)
 
 
-def _weighted_loss(
-    objective: ExampleWeights, network: nn.Module, images: Tensor, labels: Tensor, groups: Tensor
-) -> Tensor:
-    losses = functional.cross_entropy(network(images), labels, reduction="none")
-    weights = objective.example_weights(losses.detach(), groups)
-    return losses.mean() if weights is None else (weights * losses).mean()
+class _Step(Protocol):
+    """How one batch changes the weights."""
+
+    def cut(self, masks: Mapping[str, Tensor]) -> None:
+        """Keep what these masks cut at zero from the next step on."""
+
+    def take(self, batch: tuple[Tensor, ...], rate: float) -> None:
+        """Step down the loss of the batch."""
 
 
-def _plain_loss(network: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
-    return functional.cross_entropy(network(images), labels)
+def _new_step(network: nn.Module, split: Split, job: TrainingJob) -> _Step:
+    if job.objective is None or isinstance(job.objective, ExampleWeights):
+        fused = fused_step(network, split.size, job.spec)
+        if fused is not None:
+            return _FusedStep(fused, job.objective)
+    return _EagerStep(network, job)
 
 
-@torch.no_grad()
-def _apply(weights: list[Tensor], cut: list[Tensor]) -> None:
-    """Set what is cut to zero again."""
-    if cut:
-        torch._foreach_mul_(weights, cut)
+class _FusedStep:
+    """By compiled functions."""
+
+    def __init__(self, lenet: "LeNetStep", objective: ExampleWeights | None) -> None:
+        self.lenet, self.objective = lenet, objective
+
+    def cut(self, masks: Mapping[str, Tensor]) -> None:
+        self.lenet.cut(masks)
+
+    def take(self, batch: tuple[Tensor, ...], rate: float) -> None:
+        images, labels, *groups = batch
+        logits = self.lenet.logits(images)
+        weights = None
+        if self.objective is not None:
+            losses = functional.cross_entropy(logits, labels, reduction="none")
+            weights = self.objective.example_weights(losses, *groups)
+        self.lenet.take(labels, weights, rate)
+
+
+class _EagerStep:
+    """By torch's own functions."""
+
+    def __init__(self, network: nn.Module, job: TrainingJob) -> None:
+        self.network, self.spec, self.objective = network, job.spec, job.objective
+        self.parameters: list[Tensor] = [parameter for parameter in network.parameters() if parameter.requires_grad]
+        self.weights: list[Tensor] = list(prunable(network).values())
+        self.factors: list[Tensor] = []
+        self.momenta = [torch.zeros_like(parameter) for parameter in self.parameters] if self.spec.momentum else None
+
+    def cut(self, masks: Mapping[str, Tensor]) -> None:
+        self.factors = _as_factors(self.weights, masks)
+
+    def take(self, batch: tuple[Tensor, ...], rate: float) -> None:
+        gradients = list(torch.autograd.grad(self._loss(*batch), self.parameters))
+        with torch.no_grad():
+            if self.spec.weight_decay:
+                torch._foreach_add_(gradients, self.parameters, alpha=self.spec.weight_decay)
+            if self.momenta is not None:
+                torch._foreach_mul_(self.momenta, self.spec.momentum)
+                torch._foreach_add_(self.momenta, gradients)
+                gradients = self.momenta
+            torch._foreach_add_(self.parameters, gradients, alpha=-rate)
+            if self.factors:
+                torch._foreach_mul_(self.weights, self.factors)
+
+    def _loss(self, images: Tensor, labels: Tensor, *groups: Tensor) -> Tensor:
+        if self.objective is None:
+            return functional.cross_entropy(self.network(images), labels)
+        if not isinstance(self.objective, ExampleWeights):
+            return self.objective.loss(self.network, images, labels, *groups)
+        losses = functional.cross_entropy(self.network(images), labels, reduction="none")
+        weights = self.objective.example_weights(losses.detach(), *groups)
+        return losses.mean() if weights is None else (weights * losses).mean()
 
 
 def _as_factors(weights: list[Tensor], masks: Mapping[str, Tensor]) -> list[Tensor]:

@@ -1,59 +1,119 @@
-"""A LeNet's training step by compiled functions, for `train_network`: what torch does in some forty calls."""
+"""A LeNet that is trained by compiled functions: its weights stay torch's, and are changed where they lie."""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from engine.networks.architectures import LeNet
-from engine.training.fused import kernels
-from engine.training.fused.kernels import HIDDEN1, HIDDEN2, LINE2, MAPS1, MAPS2, SLACK, Buffers, Layers, Shape
+from engine.run_spec import RunSpec
+from engine.training.fused.kernels import (
+    HIDDEN1,
+    HIDDEN2,
+    MAPS1,
+    MAPS2,
+    PAIR,
+    REACH,
+    SLACK,
+    TAPS2,
+    Buffers,
+    Layers,
+    Shape,
+    in_pairs,
+)
+from engine.training.fused.passes import backward, descend, forward
+from engine.training.fused.vectors import LANES
 
 
-def _flat(parameter: Tensor) -> np.ndarray:
-    """The numbers of a parameter in the order of its memory, channels last, as a view."""
-    if parameter.dim() == 4:
-        parameter = parameter.permute(0, 2, 3, 1)
-    return parameter.detach().numpy().reshape(-1)
+class LeNetStep:
+    """One training of a LeNet on images of this size: its momenta, its masks, and room for a batch."""
 
+    def __init__(self, network: LeNet, size: int, spec: RunSpec) -> None:
+        side1, side2 = (size - 2) // 2, ((size - 2) // 2 - 2) // 2
+        self.shape = Shape(network.conv1.in_channels, size, side1, side2, network.linear3.out_features)
+        self.layers = Layers(*(_numbers(parameter) for parameter in network.parameters()))
+        self.momenta = Layers(*(np.zeros_like(numbers) for numbers in self.layers))
+        self.kept = Layers(*(np.ones_like(numbers) for numbers in self.layers))
+        self.gradients = _gradients(self.layers)
+        columns = in_pairs(spec.batch_size)
+        self.pitch = columns + PAIR * (columns // PAIR % 2 == 0)  # rows that are powers of two apart share cache lines
+        self.buffers = _buffers(self.shape, columns, self.pitch)
+        self.settings = np.float32(spec.momentum), np.float32(spec.weight_decay)
 
-class FusedStep:
-    def __init__(self, network: LeNet, size: int, batch_size: int, momentum: float, decay: float) -> None:
-        channels, classes = network.conv1.in_channels, network.linear3.out_features
-        side1 = (size - 2) // 2
-        side2 = (side1 - 2) // 2
-        self.shape = Shape(channels, size, side1, side2, classes)
-        self.network = network
-        for conv in (network.conv1, network.conv2):
-            conv.weight.data = conv.weight.data.contiguous(memory_format=torch.channels_last)
-        self.layers = Layers(*(_flat(p) for p in network.parameters()))
-        pitch = self.pitch = kernels.whole_vectors(batch_size)
-        w1 = -(-3 * channels // 8) * 8
-        n2 = side2 * side2 * MAPS2
-        z = lambda *n: np.zeros(int(np.prod(n)), np.float32)
-        wv = kernels.whole_vectors
-        self.slopes = Layers(z(6, 3, w1), z(6), z(16, 3, LINE2), z(16), z(HIDDEN1, wv(n2)), z(HIDDEN1),
-                             z(HIDDEN2, wv(HIDDEN1)), z(HIDDEN2), z(classes, wv(HIDDEN2)), z(classes))
-        self.lengths = (3 * channels, 6, 18, 16, n2, HIDDEN1, HIDDEN1, HIDDEN2, HIDDEN2, classes)
-        self.momenta = Layers(*(np.zeros_like(a) for a in self.layers))
-        self.kept = Layers(*(np.ones_like(a) for a in self.layers))
-        line1, line2 = size * channels, side1 * 6
-        f = np.float32
-        m1, m2 = side1 * side1 * 6 + SLACK, n2 + SLACK
-        self.buffers = Buffers(
-            z(pitch, size * size * channels + SLACK), z(pitch, m1), z(pitch, m1), z(pitch, m2), z(pitch, m2), z(m1),
-            z(n2, pitch), z(HIDDEN1, pitch), z(HIDDEN2, pitch), z(classes, pitch),
-            z(n2, pitch), z(HIDDEN1, pitch), z(HIDDEN2, pitch), z(classes, pitch),
-            np.array([0, channels, line1, line1 + channels], f), np.array([0, 6, line2, line2 + 6], f),
-            z(9 * channels, 8), z(54, 16), z(16, 3, LINE2), z(8), z(pitch, wv(max(n2, HIDDEN1))), z(side1 * side1 + 1),
-            np.zeros(side1 * side1 + 1, np.int64))
-        self.momentum, self.decay = f(momentum), f(decay)
+    def cut(self, masks: Mapping[str, Tensor]) -> None:
+        """Keep the weights that the masks cut at zero from the next step on."""
+        names = (f"{layer}.weight" for layer in ("conv1", "conv2", "linear1", "linear2", "linear3"))
+        for kept, name in zip(self.kept[::2], names, strict=True):
+            kept[:] = _in_order(masks[name]).reshape(-1)
 
-    def step(self, images, labels, rate, weights=None):
-        flat = images.permute(0, 2, 3, 1).contiguous().numpy().reshape(-1)
+    def logits(self, images: Tensor) -> Tensor:
+        """Logits of a batch, one row per image; they last until the next."""
+        pixels = images.permute(0, 2, 3, 1).contiguous().numpy().reshape(-1)
+        forward(pixels, self.shape, self.layers, self.buffers, self.pitch)
+        return torch.from_numpy(self.buffers.logits).view(self.shape.n_classes, self.pitch).T[: len(images)]
+
+    def take(self, labels: Tensor, weights: Tensor | None, rate: float) -> None:
+        """Step down the mean of weight x cross entropy of the batch whose logits were asked for; None weighs all 1."""
         n = len(labels)
-        pitch = kernels.whole_vectors(n)
-        kernels.forward(flat, self.shape, self.layers, self.buffers, self.pitch)
-        w = np.full(n, 1 / n, np.float32)
-        kernels.backward(labels.numpy(), w, self.shape, self.layers, self.slopes, self.buffers, self.pitch)
-        for a, s, m, k, l in zip(self.layers, self.slopes, self.momenta, self.kept, self.lengths):
-            kernels.descend(a, s, m, k, l, np.float32(rate), self.momentum, self.decay)
+        shares = np.full(n, 1 / n, np.float32) if weights is None else (weights / n).to(torch.float32).numpy()
+        backward(labels.numpy(), shares, self.shape, self.layers, self.gradients, self.buffers, self.pitch)
+        descend(self.layers, self.gradients, self.momenta, self.kept, (np.float32(rate), *self.settings))
+
+
+def _in_order(tensor: Tensor) -> np.ndarray:
+    """A parameter or its mask with channels last."""
+    array: np.ndarray = (tensor.permute(0, 2, 3, 1) if tensor.dim() == 4 else tensor).numpy()
+    return array
+
+
+def _numbers(parameter: nn.Parameter) -> np.ndarray:
+    """A parameter's numbers, flat, where they lie; channels are made last in memory before."""
+    if parameter.dim() == 4:
+        parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
+    numbers = _in_order(parameter.detach()).reshape(-1)
+    assert numbers.ctypes.data == parameter.data_ptr()
+    return numbers
+
+
+def _zeros(*shape: int) -> np.ndarray:
+    return np.zeros(int(np.prod(shape)), np.float32)
+
+
+def _gradients(layers: Layers) -> Layers:
+    """Room for gradients: as the parameters, with rows of linear layers in whole pairs of vectors."""
+    arrays: Sequence[np.ndarray] = layers
+    widths = (_zeros(len(b), in_pairs(len(w) // len(b))) for w, b in zip(arrays[4::2], arrays[5::2], strict=True))
+    linear1, linear2, linear3 = widths
+    return Layers(*map(np.zeros_like, layers))._replace(linear1=linear1, linear2=linear2, linear3=linear3)
+
+
+def _buffers(shape: Shape, n: int, pitch: int) -> Buffers:
+    """Room for n images."""
+    n_taps, n_flat = 9 * shape.channels, shape.side2**2 * MAPS2
+    n1, n2 = shape.side1**2 * MAPS1 + SLACK, n_flat + SLACK
+    return Buffers(
+        images=_zeros(n, shape.side**2 * shape.channels + SLACK),
+        maps1=_zeros(n, n1),
+        winners1=_zeros(n, n1),
+        maps2=_zeros(n, n2),
+        winners2=_zeros(n, n2),
+        flat_gradient=_zeros(n, n_flat),
+        maps1_gradient=_zeros(n1),
+        maps2_gradient=_zeros(n2),
+        flat=_zeros(n_flat, pitch),
+        hidden1=_zeros(HIDDEN1, pitch),
+        hidden2=_zeros(HIDDEN2, pitch),
+        logits=_zeros(shape.n_classes, pitch),
+        hidden1_gradient=_zeros(HIDDEN1, pitch),
+        hidden2_gradient=_zeros(HIDDEN2, pitch),
+        logits_gradient=_zeros(shape.n_classes, pitch),
+        taps1=_zeros(n_taps, LANES),
+        taps2=_zeros(TAPS2, MAPS2),
+        start1=_zeros(LANES),
+        reach2=_zeros(MAPS2, 4, 4, REACH),
+        taps1_gradient=_zeros(n_taps, LANES),
+        taps2_gradient=_zeros(TAPS2, MAPS2),
+        bias1_gradient=_zeros(LANES),
+        by_image=_zeros(n, in_pairs(max(n_flat, HIDDEN1))),
+    )
