@@ -23,6 +23,7 @@ from engine.fairness.curvature import (
     trainable,
 )
 from engine.store.run_tables import LevelResult
+from engine.training.evaluation import evaluate_network
 from engine.training.seeding import generator
 from engine.training.split import Split
 
@@ -77,6 +78,14 @@ class Measures:
 
 
 NOTHING = Measures(*[float("nan")] * 6)
+
+
+@dataclass(frozen=True, eq=False)
+class CutSamples:
+    """A network right after the cut: how far its weights are from the dense ones, and each sample's mean loss."""
+
+    change: float
+    losses: dict[tuple[str, str], float]
 
 
 def draw_samples(groups: Grouping, labels: np.ndarray, effort: Effort, draw: Generator) -> list[Sample]:
@@ -134,21 +143,47 @@ class Diagnosis:
         self._dense: dict[tuple[str, str], Measures] = {}
         self._weights: Tensor | None = None
 
-    def rows(self, network: nn.Module, result: LevelResult, labels: np.ndarray) -> list[Row]:
+    def after_cut(self, network: nn.Module) -> CutSamples:
+        """How a network that has just been cut stands; asked after the dense network's rows."""
+        losses = {}
+        for groups in self._groupings:
+            for sample in self._samples[groups.name]:
+                chances = evaluate_network(network, self._training.part(sample.rows)) if not sample.reason else None
+                losses[groups.name, sample.group] = float(chances.loss.mean(dtype=float)) if chances else float("nan")
+        return CutSamples(self._distance(network) if self._groupings else float("nan"), losses)
+
+    def rows(
+        self, network: nn.Module, result: LevelResult, labels: np.ndarray, cut: CutSamples | None = None
+    ) -> list[Row]:
         """One row per grouping and group of this network; the first call is for the dense one.
 
-        `result` is what the network said of the test examples, whose labels are given.
+        `result` is what the network said of the test examples, whose labels are given. Columns that begin with `cut_`
+        are of `cut`, NaN without it.
         """
-        weights = flat(trainable(network))
-        if self._weights is None:
-            self._weights = weights
-        change = float((weights - self._weights).norm())
+        change = self._distance(network)
         rows = []
         for groups in self._groupings:
             tested = _tested(groups, result, labels)
             for code, sample in enumerate(self._samples[groups.name]):
-                rows.append(self._row(network, groups.name, sample, change) | tested[code])
+                row = self._row(network, groups.name, sample, change)
+                rows.append(row | tested[code] | self._cut_row(groups.name, sample.group, cut))
         return rows
+
+    def _distance(self, network: nn.Module) -> float:
+        weights = flat(trainable(network))
+        if self._weights is None:
+            self._weights = weights
+        return float((weights - self._weights).norm())
+
+    def _cut_row(self, grouping: str, group: str, cut: CutSamples | None) -> Row:
+        """Excessive loss and Theorem 1 where they are defined: at the pruned dense weights, before any retraining."""
+        dense = self._dense[grouping, group]
+        loss, change = (cut.losses[grouping, group], cut.change) if cut else (float("nan"), float("nan"))
+        return {
+            "cut_excessive_loss": loss - dense.loss,
+            "cut_weight_change": change,
+            "cut_bound": loss_bound(dense.gradient_norm, dense.eigenvalue, change),
+        }
 
     def _row(self, network: nn.Module, grouping: str, sample: Sample, change: float) -> Row:
         measures = NOTHING

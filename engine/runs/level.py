@@ -1,13 +1,14 @@
 """What the levels of a run share: the groups that mitigation looks at, and what a network comes to when tested."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy
 import torch
 from torch import nn
 
 from engine.errors import PruneScopeError
+from engine.fairness.diagnostics import CutSamples, Diagnosis
 from engine.fairness.lagrangian import ConstrainedGroups
 from engine.pruning.masks import Masks, count_all, count_kept
 from engine.pruning.schedules import PlannedLevel
@@ -15,8 +16,21 @@ from engine.run_spec import RunSpec
 from engine.runs.workspace import Workspace
 from engine.specs.mitigation import CONSTRAINTS
 from engine.store.run_tables import LevelResult
-from engine.training.evaluation import evaluate_network
+from engine.training.evaluation import Evaluation, evaluate_network
 from engine.training.split import Split
+
+
+@dataclass(frozen=True)
+class AfterCut:
+    """A network right after weights were cut and before it trains: on the test split, and on diagnosed samples."""
+
+    tested: Evaluation
+    samples: CutSamples
+
+
+def after_cut(network: nn.Module, workspace: Workspace, diagnosis: Diagnosis) -> AfterCut:
+    """What a network that has just been cut says; it is left as it was."""
+    return AfterCut(evaluate_network(network, workspace.test), diagnosis.after_cut(network))
 
 
 def grouped_split(spec: RunSpec, workspace: Workspace) -> Split:

@@ -37,11 +37,20 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import Progress, RunSpec, Watcher
 from engine.runs.checkpoints import load_result, load_states, save_result, save_states
 from engine.runs.dense import Dense, dense_network
-from engine.runs.level import compute_seconds, constrained_groups, grouped_split, judging_split, level_result
+from engine.runs.level import (
+    AfterCut,
+    after_cut,
+    compute_seconds,
+    constrained_groups,
+    grouped_split,
+    judging_split,
+    level_result,
+)
 from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.mitigation import mitigates
 from engine.store.files import check_writable
+from engine.store.group_losses import MOST_GROUPS, loss_rows
 from engine.store.parquet import to_parquet
 from engine.store.run_tables import LevelResult, row_tables, run_tables
 from engine.store.study import Study, examples_name
@@ -114,12 +123,14 @@ class _Run:
         self.masks = full_masks(self.network)
         self.training = grouped_split(spec, workspace) if mitigates(spec, 1) else workspace.training
         self.diagnosis = Diagnosis(workspace.training, [workspace.grouping(name) for name in spec.diagnose], spec.seed)
+        self.groupings = workspace.groupings(MOST_GROUPS)
+        self.after_cut: AfterCut | None = None
         check_gradual(spec, workspace.n_steps(spec, n_epochs_after(spec)))
 
     def levels(self) -> tuple[list[LevelResult], float, str]:
         """What each level came to, the seconds that all took, and why the run stopped early, if it did."""
         self.network.load_state_dict(self.dense.trained)
-        dense = self._diagnosed(self.dense.result)
+        dense = self._recorded(self.dense.result)
         if TECHNIQUES[self.spec.technique].quantizes:
             dense = replace(dense, sizes=(sizes(self.network.state_dict()),))
         self.members = constrained_groups(self.spec, self.workspace, self.network) if mitigates(self.spec, 1) else None
@@ -135,7 +146,7 @@ class _Run:
                 break
             result = replace(self._tested(step), multipliers=multipliers)
             seconds = compute_seconds(self.workspace) - begun  # of diagnostics, which change nothing, none are counted
-            kept.append((self._diagnosed(result), seconds))
+            kept.append((self._recorded(result), seconds))
             self._keep(*kept[-1])
         results = [dense, *(result for result, _ in kept)]
         return results, self.dense.seconds + sum(seconds for _, seconds in kept), stopped
@@ -153,7 +164,7 @@ class _Run:
         states = load_states(self.folder / "state.safetensors", self.workspace.device)
         level = int(states["level"]["level"]) if states else 0
         kept = [result for step in todo[:level] if (result := load_result(self._file(step.level)))]
-        if states is None or len(kept) < level:
+        if states is None or len(kept) < level or not all(result.losses for result, _ in kept):
             return [], todo
         self.network.load_state_dict(states["weights"])
         self.masks = {name: states["masks"][name] for name in self.masks}
@@ -170,14 +181,16 @@ class _Run:
         quantized = quantize_network(self.network, way, self.workspace.training)
         return replace(level_result(quantized.network, workspace, step, self.masks), sizes=(sizes(quantized.tensors),))
 
-    def _diagnosed(self, result: LevelResult) -> LevelResult:
-        """The result of the network as it is now, with its diagnostics where the spec asks for them."""
-        rows = self.diagnosis.rows(self.network, result, self.workspace.dataset.test.labels)
-        return replace(result, groups=rows) if rows else result
+    def _recorded(self, result: LevelResult) -> LevelResult:
+        """The result of the network as it is now, with its groups' losses, and diagnostics where the spec asks."""
+        labels, cut = self.workspace.dataset.test.labels, self.after_cut
+        rows = self.diagnosis.rows(self.network, result, labels, cut.samples if cut else None)
+        losses = loss_rows(self.groupings, labels, result, cut.tested if cut else None)
+        return replace(result, losses=losses, groups=rows or ())
 
     def _reach(self, step: PlannedLevel) -> Sequence[dict[str, Any]]:
         """Prune, treat and train the network up to this step; what mitigation noted comes back."""
-        spec, cut_while_training = self.spec, self.spec.schedule == "gradual"
+        spec, cut_while_training, self.after_cut = self.spec, self.spec.schedule == "gradual", None
         if not n_epochs_after(spec):  # nothing is cut or trained: the network is still the dense one
             return ()
         if SCHEDULES[spec.schedule].starts == "dense":
@@ -186,6 +199,8 @@ class _Run:
         draw = generator(spec.seed, step.level, "prune")
         if not cut_while_training:
             self.masks = self._cut(step.share, draw)
+            apply_masks(self.network, self.masks)
+            self.after_cut = after_cut(self.network, self.workspace, self.diagnosis)
         if spec.treatment == "rewind":
             self.network.load_state_dict(self.dense.initial)
         apply_masks(self.network, self.masks)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from engine.datasets.dataset_table import Dataset, Request, load_dataset
-from engine.datasets.groups import Grouping, grouping
+from engine.datasets.groups import CLASS, Grouping, grouping
 from engine.datasets.long_tail import long_tailed
 from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS, input_size
@@ -47,6 +47,11 @@ class Workspace:
     def grouping(self, name: str) -> Grouping:
         """The grouping of this name: `class`, or a group column of the data set."""
         return grouping(self.dataset, name, self.rows)
+
+    def groupings(self, most: int) -> list[Grouping]:
+        """Classes, and every group column of the data set with at most so many groups."""
+        columns = [self.grouping(str(name)) for name in self.dataset.train.groups]
+        return [self.grouping(CLASS), *(groups for groups in columns if len(groups.names) <= most)]
 
     def training_table(self) -> pd.DataFrame:
         """One row per example of the data set's whole training side: its label and groups."""

@@ -15,7 +15,8 @@ class LevelResult:
 
     `multipliers` are the rows of `Lagrangian` where its training was mitigated, `groups` those of `diagnostics` where
     asked for, `sizes` what `quantization` measured where the technique is one of its. `validation_prediction` is what
-    it says of the run's validation split, in the split's order; None where the model comes from elsewhere.
+    it says of the run's validation split, in the split's order; None where the model comes from elsewhere. `losses` are
+    the rows of `group_losses`.
     """
 
     level: int
@@ -31,6 +32,7 @@ class LevelResult:
     groups: Sequence[dict[str, Any]] = ()
     sizes: Sequence[dict[str, Any]] = ()
     validation_prediction: np.ndarray | None = None
+    losses: Sequence[dict[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,10 @@ def run_tables(results: Sequence[LevelResult], labels: np.ndarray, n_classes: in
 
 
 def row_tables(results: Sequence[LevelResult]) -> dict[str, pd.DataFrame]:
-    """What mitigation, diagnostics and quantization left, by the table's name; only those with rows."""
+    """What only some runs have or older ones lack, by the table's name; only those with rows."""
     tables = {
         name: [{"level": result.level, **row} for result in results for row in getattr(result, name)]
-        for name in ("multipliers", "groups", "sizes")
+        for name in ("multipliers", "groups", "sizes", "losses")
     }
     return {name: pd.DataFrame(rows) for name, rows in tables.items() if rows}
 

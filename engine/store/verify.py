@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
+from engine.datasets.groups import CLASS
 from engine.errors import PruneScopeError
 from engine.pruning.schedules import planned_levels
 from engine.store import catalog
 from engine.store.files import checked_tensors, publish, remove_folder, write_file
+from engine.store.group_losses import LOSSES, check_losses
 from engine.store.run_files import SPEC, RunRecord
-from engine.store.run_tables import decode, offset_type
+from engine.store.run_tables import decode, is_right, offset_type
 from engine.store.study import Study, examples_name
 from engine.store.validation import VALIDATION, check_validation, split_rows
 
@@ -36,6 +39,8 @@ class _Tested:
 
     labels: np.ndarray
     n_classes: int
+    examples: pd.DataFrame
+    """Their table, with the name of each one's class."""
     n_training: int | None = None
     """Examples of the training side; None where it is not there or damaged."""
 
@@ -65,6 +70,7 @@ def verify_study(study: Study) -> list[Fault]:
             missing |= _missing_examples(study, record)
             tables = _run_tables(study, key, record)
             _check_run(record, tables, tested.get(examples_name(record.spec)))
+            _check_losses(tables, tested.get(examples_name(record.spec)))
             _check_validation(record, tables, tested.get(examples_name(record.spec)))
             parts.append(catalog.run_part(key, record, tables["levels"], tables["classes"]))
         except (PruneScopeError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException) as error:
@@ -122,7 +128,7 @@ def _examples(study: Study, name: str) -> _Tested:
         raise ValueError("its examples are not numbered from 0")
     if not np.array_equal(np.bincount(labels, minlength=n_classes), facts["n_test"]):
         raise ValueError("its labels differ in number from what its classes say")
-    return _Tested(labels, n_classes)
+    return _Tested(labels, n_classes, examples.assign(**{CLASS: facts["name"].to_numpy()[labels]}))
 
 
 def _with_training(study: Study, name: str, tested: _Tested) -> _Tested:
@@ -152,7 +158,7 @@ def _run_tables(study: Study, key: str, record: RunRecord) -> dict[str, pa.Table
         raise ValueError(f"{name} does not belong to the run")
     for name in sorted(record.files):
         study.run_file(key, name, record)
-    names = [name for name in (*TABLES, VALIDATION) if f"{name}.parquet" in record.files]
+    names = [name for name in (*TABLES, VALIDATION, LOSSES) if f"{name}.parquet" in record.files]
     return {name: study.run_rows(key, name, record) for name in names}
 
 
@@ -184,6 +190,15 @@ def _check_run(record: RunRecord, tables: Mapping[str, pa.Table], tested: _Teste
     }
     for name, counts in counted.items():
         _require_equal(f"classes' {name}", classes[name], np.concatenate(counts))
+
+
+def _check_losses(tables: Mapping[str, pa.Table], tested: _Tested | None) -> None:
+    """Raise ValueError where the losses of a run's groups do not fit its levels, predictions or examples."""
+    if LOSSES not in tables or tested is None:
+        return
+    offsets = tables["predictions"]["offset"].to_pylist()
+    right = np.stack([is_right(offset, tested.n_classes) for offset in offsets])
+    check_losses(tables[LOSSES], tables["levels"].to_pandas(), tested.examples, right)
 
 
 def _check_validation(record: RunRecord, tables: Mapping[str, pa.Table], tested: _Tested | None) -> None:

@@ -6,16 +6,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from engine.datasets.groups import CLASS, Grouping
 from engine.pruning.schedules import planned_levels
 from engine.run_spec import RunSpec
+from engine.store.group_losses import LOSSES, loss_rows
 from engine.store.parquet import to_parquet
-from engine.store.run_tables import LevelResult, RunTables, run_tables
+from engine.store.run_tables import LevelResult, RunTables, row_tables, run_tables
 from engine.store.study import Study, examples_name
 from engine.store.validation import VALIDATION, validation_table
 
 SPEC = RunSpec("digits", "lenet", "global_unstructured", split="official", levels=2)
 N_EXAMPLES, N_CLASSES = 60, 3
 LABELS = np.arange(N_EXAMPLES) % N_CLASSES
+SIDES = np.arange(N_EXAMPLES) % 7 % 2
 TRAINING_LABELS = np.arange(100) * 7 % 11 % N_CLASSES
 PROVENANCE = {"engine": "0", "device": "cpu", "seconds": 1.5, "stopped": ""}
 CHECKPOINT = {"checkpoints/level-001.safetensors": bytes(range(256))}
@@ -60,9 +63,20 @@ def made_validation(spec: RunSpec) -> dict[str, bytes]:
     return {f"{VALIDATION}.parquet": to_parquet(table, VALIDATION)}
 
 
+def made_losses(spec: RunSpec) -> dict[str, bytes]:
+    """The file that keeps the losses of such a run's groups, right after each cut and after training."""
+    results = made_results(spec)
+    groupings = [Grouping(CLASS, tuple("abc"), TRAINING_LABELS, LABELS), Grouping("side", tuple("lr"), LABELS, SIDES)]
+    cuts = [None, *made_results(replace(spec, seed=spec.seed + 50))[1:]]
+    rows = [loss_rows(groupings, LABELS, *pair) for pair in zip(results, cuts, strict=True)]
+    table = row_tables([replace(result, losses=part) for result, part in zip(results, rows, strict=True)])[LOSSES]
+    return {f"{LOSSES}.parquet": to_parquet(table, LOSSES)}
+
+
 def write_made_run(study: Study, spec: RunSpec = SPEC) -> str:
     """Key of a run that was written with its examples."""
-    examples = pd.DataFrame({"example": np.arange(N_EXAMPLES), "label": LABELS, "tilt": LABELS / 7})
+    sides = np.array(["l", "r"])[SIDES]
+    examples = pd.DataFrame({"example": np.arange(N_EXAMPLES), "label": LABELS, "side": sides, "tilt": LABELS / 7})
     facts = pd.DataFrame(
         {
             "class": range(N_CLASSES),
@@ -75,7 +89,7 @@ def write_made_run(study: Study, spec: RunSpec = SPEC) -> str:
     training = pd.DataFrame({"label": TRAINING_LABELS, "writer": np.arange(len(TRAINING_LABELS)) // 10})
     study.write_examples(examples_name(spec), examples, facts)
     study.write_training_examples(examples_name(spec), training)
-    study.write_run(spec, made_tables(spec), PROVENANCE, CHECKPOINT | made_validation(spec))
+    study.write_run(spec, made_tables(spec), PROVENANCE, CHECKPOINT | made_validation(spec) | made_losses(spec))
     return spec.key
 
 

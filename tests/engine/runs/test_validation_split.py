@@ -47,7 +47,7 @@ def test_networks_in_eight_bits_have_it_too(tmp_path: Path) -> None:
 def test_work_of_an_engine_that_kept_none_is_made_again(tmp_path: Path, kept: str) -> None:
     spec = validate_spec(TINY)
     run_in(tmp_path / "calm", spec)
-    _interrupt(spec, study := Study(tmp_path / "older"))
+    interrupt(spec, study := Study(tmp_path / "older"))
     for path in study.path.glob(kept):
         arrays = load(path.read_bytes())
         del arrays["validation_prediction"]
@@ -58,7 +58,7 @@ def test_work_of_an_engine_that_kept_none_is_made_again(tmp_path: Path, kept: st
     assert contents(study.path) == contents(tmp_path / "calm")
 
 
-def _interrupt(spec: RunSpec, study: Study) -> None:
+def interrupt(spec: RunSpec, study: Study) -> None:
     def stop(progress: Progress) -> None:
         if progress.level == 3:
             raise KeyboardInterrupt

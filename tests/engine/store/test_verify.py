@@ -29,6 +29,7 @@ FILES = (
     f"{RUN}/classes.parquet",
     f"{RUN}/predictions.parquet",
     f"{RUN}/validation.parquet",
+    f"{RUN}/losses.parquet",
     f"{RUN}/checkpoints/level-001.safetensors",
     "examples/digits-official.parquet",
     "examples/digits-official.classes.parquet",
@@ -57,7 +58,7 @@ def whole_study(path: Path) -> Study:
 
 @pytest.mark.parametrize("name", FILES)
 def test_torn_and_flipped_bytes_are_found_and_harm_no_other_run(tmp_path: Path, name: str) -> None:
-    """20 tries for each of 12 kinds of files: cut short or with a byte changed, at random places."""
+    """20 tries for each of 13 kinds of files: cut short or with a byte changed, at random places."""
     study, draw = whole_study(tmp_path), random.Random(name)
     path = next(tmp_path.glob(name))
     whole, other = path.read_bytes(), replace(SPEC, seed=1).key
@@ -120,6 +121,14 @@ def rewrite_table(study: Study, name: str, change: Callable[[pd.DataFrame], pd.D
         ("validation", lambda t: t.assign(rows=[None] * 3), "say once which training rows"),
         ("validation", lambda t: t.assign(rows=[t["rows"][0]] * 3), "say once which training rows"),
         ("validation", lambda t: t.assign(rows=[bytes(20) + b"\xff\xff\xf0", None, None]), "none of the training"),
+        ("losses", lambda t: t[t["level"] < 2], "levels of its losses"),
+        ("losses", lambda t: t[t["grouping"] != "class"], "groupings of its losses"),
+        ("losses", lambda t: t.replace({"grouping": {"side": "hand"}}), "groupings of its losses"),
+        ("losses", lambda t: t.replace({"group": {"l": "r", "r": "l"}}), "count examples otherwise"),
+        ("losses", lambda t: t.assign(correct=t["correct"] + 1), "count examples otherwise"),
+        ("losses", lambda t: t.assign(cut_correct=t["n"] + 1), "right answers after the cut"),
+        ("losses", lambda t: t.assign(loss=1.01 * t["loss"]), "differ from the loss of its levels"),
+        ("losses", lambda t: t.assign(cut_loss=t["cut_loss"] + (t["grouping"] == "side")), "differ between groupings"),
     ],
 )
 def test_tables_that_contradict_each_other_are_found(tmp_path: Path, name: str, change: Callable, message: str) -> None:
