@@ -4,7 +4,7 @@ An analysis is two files, the table and then a sealed record that names the tabl
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,17 +80,30 @@ def write_analysis(study: RunFiles, analysis: KeptAnalysis) -> str:
 def read_analysis(study: RunFiles, spec: Mapping[str, Any]) -> KeptAnalysis | None:
     """What was kept for this question; None where it was not asked, a refusal where it is not what was written."""
     key = analysis_key(spec)
-    name = f"{FOLDER}/{key}.json"
-    if not (study.path / name).exists():
-        return None
+    return _checked(study, key) if (study.path / FOLDER / f"{key}.json").exists() else None
+
+
+def broken_analyses(study: RunFiles) -> Iterator[tuple[str, str]]:
+    """Name and reason of every analysis that is not what was written, or of which only half is there."""
+    folder = study.path / FOLDER
+    files = [path for path in folder.iterdir() if not path.name.startswith(".")] if folder.is_dir() else []
+    for key in sorted({path.stem for path in files}):
+        try:
+            _checked(study, key)
+        except PruneScopeError as error:
+            yield f"{FOLDER}/{key}", str(error)
+
+
+def _checked(study: RunFiles, key: str) -> KeptAnalysis:
+    """The analysis of this name, refused where it is not what was written."""
+    name, file = f"{FOLDER}/{key}.json", f"{FOLDER}/{key}.parquet"
     content = study.read_bytes(name)
     try:
         values = json.loads(content)
         if not checksum_ok(content, str(values["sha256"]).encode()) or values["schema"] != SCHEMA:
             raise PruneScopeError(f"{name} is damaged: its checksum differs from its content.")
-        file = f"{FOLDER}/{key}.parquet"
         table = study.read_bytes(file)
-        if file_digest(table) != values["table"] or values["spec"] != dict(spec):
+        if file_digest(table) != values["table"] or analysis_key(values["spec"]) != key:
             raise PruneScopeError(f"{file} is damaged: it is not the table that {name} names.")
         return KeptAnalysis(values["spec"], from_parquet(table, file).to_pandas(), values["facts"], values["notes"])
     except (ValueError, KeyError, TypeError) as error:

@@ -15,6 +15,7 @@ from engine.datasets.groups import CLASS
 from engine.errors import PruneScopeError
 from engine.pruning.schedules import planned_levels
 from engine.store import catalog
+from engine.store.analyses import broken_analyses
 from engine.store.files import checked_tensors, publish, remove_folder, write_file
 from engine.store.group_losses import LOSSES, check_losses
 from engine.store.run_files import SPEC, RunRecord
@@ -78,6 +79,7 @@ def verify_study(study: Study) -> list[Fault]:
     found += [Fault(f"examples/{name}", "It is missing, and runs need it.") for name in sorted(missing)]
     if reason := catalog.describe_mismatch(study, parts):
         found.append(Fault("catalog", reason))
+    found += [Fault(*one) for one in broken_analyses(study)]
     return found + list(_broken_snapshots(study))
 
 
@@ -99,6 +101,10 @@ def set_aside(study: Study, fault: Fault) -> str:
     if kind in ("dense", "work"):
         (study.path / fault.name).unlink(missing_ok=True)
         return "removed; it is made again when it is needed"
+    if kind == "analyses":
+        for path in (study.path / kind).glob(f"{name}.*"):
+            path.unlink(missing_ok=True)
+        return "removed; `analyse` makes it again"
     if kind == "catalog":
         remove_folder(study.path / "catalog")
         return "made anew from the runs"

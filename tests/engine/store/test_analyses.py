@@ -1,5 +1,6 @@
 """Analyses kept in a study: found by their question, refused where they are not what was written."""
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from engine.store.analyses import (
 )
 from engine.store.files import leftovers
 from engine.store.study import Study
+from engine.store.verify import set_aside, verify_study
 
 BEFORE, AFTER = np.array([[0, 1], [1, 1]]), np.array([[0, 0], [1, 0]])
 
@@ -58,3 +60,28 @@ def test_half_an_analysis_is_none(tmp_path: Path) -> None:
     key = write_analysis(study, kept())
     (tmp_path / "analyses" / f"{key}.json").unlink()
     assert read_analysis(study, spec()) is None
+    (fault,) = verify_study(study)
+    assert fault.name == f"analyses/{key}" and "is missing" in fault.reason
+    assert "`analyse` makes it again" in set_aside(study, fault) and verify_study(study) == []
+
+
+@pytest.mark.parametrize("ending", ["json", "parquet"])
+def test_torn_and_flipped_bytes_are_found(ending: str, tmp_path: Path) -> None:
+    study, draw = Study(tmp_path), random.Random(ending)
+    key = write_analysis(study, kept())
+    file = tmp_path / "analyses" / f"{key}.{ending}"
+    whole = file.read_bytes()
+    assert verify_study(study) == []
+    for number in range(20):
+        place = draw.randrange(len(whole))
+        flipped = whole[:place] + bytes([whole[place] ^ draw.randrange(1, 256)]) + whole[place + 1 :]
+        file.write_bytes(whole[:place] if number % 2 else flipped)
+        assert [fault.name for fault in verify_study(study)] == [f"analyses/{key}"], f"byte {place} of {len(whole)}"
+
+
+def test_an_analysis_under_another_name_is_found(tmp_path: Path) -> None:
+    study = Study(tmp_path)
+    key = write_analysis(study, kept())
+    for file in (tmp_path / "analyses").glob(f"{key}.*"):
+        file.rename(file.with_stem("0123456789ab"))
+    assert [fault.name for fault in verify_study(study)] == ["analyses/0123456789ab"]
