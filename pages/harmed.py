@@ -40,8 +40,8 @@ above = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     networks = choose_populations(frame)
     scale = choose_axis("kept")
-exemplars = Exemplars(example_set, networks, divergence(networks.dense, networks.compressed, n_classes))
-accuracy = exemplar_accuracy(labels, networks.dense, networks.compressed, exemplars.divergence)
+exemplars = Exemplars(example_set, networks, divergence(networks.before, networks.compressed, n_classes))
+accuracy = exemplar_accuracy(labels, networks.before, networks.compressed, exemplars.divergence)
 cuts = {at: percentile_cut(exemplars.divergence.taxicab, at) for at in PERCENTILES}
 # Against controls, the dense network is no second set of the same: it trained shorter. Halves of the controls are.
 controls = (
@@ -50,8 +50,8 @@ controls = (
     else predictions.control_population(frame.source, frame.experiment, networks.runs, networks.level)
 )
 beside = predictions.changes_beside_nothing(
-    (frame.source, networks.runs, networks.level, crc32(networks.dense.tobytes())),
-    networks.dense,
+    (frame.source, networks.runs, networks.level, crc32(networks.before.tobytes())),
+    networks.before,
     networks.compressed,
     controls,
     n_classes,
@@ -62,13 +62,13 @@ with above:
 if networks.training:
     above.caption(networks.training)
 if networks.n_missing:
-    above.caption(f"{formats.seeds(networks.n_missing)} without this level or the dense one: left out.")
+    above.caption(f"{formats.seeds(networks.n_missing)} without this level or a baseline for it: left out.")
 
 # -- how much harder they are -----------------------------------------------------------------------------------------
 left, right = st.container(key="beside-accuracy").columns(2, gap="large")
 with left:
     st.markdown("##### Accuracy where they change most", help=words.ties_help(exemplars, cuts[99.0]))
-    apart = held_out_accuracy(labels, networks.dense, networks.compressed, n_classes)
+    apart = held_out_accuracy(labels, networks.before, networks.compressed, n_classes)
     caption = "Whiskers: 95 % over seeds. "
     caption += (
         "Dotted: exemplars picked by one half of the seeds, scored on the other: what picking alone does is out."

@@ -13,7 +13,6 @@ from pages.views.subgroups.controls import (
     MOST_GROUPS,
     answer_sentence,
     choose_rates,
-    plain_table,
     shown_table,
     table_columns,
 )
@@ -69,7 +68,7 @@ with left:
         charts.curve_chart(curves, asked.rate, str(value), str(scale), frame.dark),
         "over-sparsity",
         "The rate of each group over sparsity.",
-        plain_table(curves),
+        curves,
         caption="Thick: everybody. Open circles: fewer than 30 examples.",
     )
 with right:
@@ -78,7 +77,7 @@ with right:
         charts.change_chart(table, asked.rate, frame.dark),
         "dense-compressed",
         f"The rate of each group, {networks.baseline} and compressed, the largest growth on top.",
-        plain_table(table),
+        table,
         caption="Whiskers: 95 % interval for this many examples, or writers where examples name them.",
     )
 st.markdown("##### Group by group")

@@ -68,7 +68,7 @@ class Populations:
     sparsity: float
     by_level: pd.Series
     """Mean sparsity of each level."""
-    dense: np.ndarray
+    before: np.ndarray
     """What the baselines predict: the dense networks, or those of the same training, unpruned."""
     compressed: np.ndarray
     kind: str
@@ -162,7 +162,7 @@ def choose_populations(frame: Frame) -> Populations:
         level=level,
         sparsity=float(here["sparsity"].mean()),
         by_level=rows[rows["run"].isin(asked.runs)].groupby("level")["sparsity"].mean(),
-        dense=pair.before,
+        before=pair.before,
         compressed=pair.after,
         kind=pair.kind,
         n_missing=rows["run"].nunique() - len(asked.runs),

@@ -1,4 +1,4 @@
-"""Which examples does compression change: where many dense and many compressed networks say different things?
+"""Which examples does compression change: where many baseline and many compressed networks say different things?
 
 Hooker et al. 2020, Characterising Bias in Compressed Models: compression-identified exemplars (CIE), modal and taxicab.
 Who is over-represented among them is left to `representation`.
@@ -29,7 +29,7 @@ class Divergence:
 
     n_models: int
     taxicab: NDArray[np.int64]
-    """Sum over classes of |votes dense - votes compressed|, from 0 to 2 n_models."""
+    """Sum over classes of |votes baseline - votes compressed|, from 0 to 2 n_models."""
     jaccard: NDArray[np.float64]
     """1 - sum of the smaller votes / sum of the larger ones, from 0 to 1; the same order as taxicab."""
     modal: Mask
@@ -52,23 +52,23 @@ def usual_labels(counts: NDArray[np.integer]) -> Mask:
     return np.asarray(counts == counts.max(axis=1, keepdims=True))
 
 
-def divergence(dense: Ints, compressed: Ints, n_classes: int) -> Divergence:
+def divergence(baseline: Ints, compressed: Ints, n_classes: int) -> Divergence:
     """How far the populations, each (n_models, n_examples), disagree; both must have equally many networks.
 
     Where votes tie, an example is modal only if no most frequent label is common to both populations: any other rule
     would depend on how classes are numbered.
     """
-    if dense.shape != compressed.shape or not len(dense):
+    if baseline.shape != compressed.shape or not len(baseline):
         raise PruneScopeError(
-            f"The populations have shapes {dense.shape} and {compressed.shape}; they need equally many networks, "
+            f"The populations have shapes {baseline.shape} and {compressed.shape}; they need equally many networks, "
             "one at least, on the same examples."
         )
-    n_models, n = dense.shape
+    n_models, n = baseline.shape
     taxicab, modal, tied = np.empty(n, np.int64), np.empty(n, bool), np.empty(n, bool)
     step = max(1, CELLS // n_classes)
     for start in range(0, n, step):
         part = slice(start, start + step)
-        before, after = votes(dense[:, part], n_classes), votes(compressed[:, part], n_classes)
+        before, after = votes(baseline[:, part], n_classes), votes(compressed[:, part], n_classes)
         taxicab[part] = np.abs(before - after).sum(axis=1)
         top_before, top_after = usual_labels(before), usual_labels(after)
         modal[part] = ~(top_before & top_after).any(axis=1)
@@ -77,10 +77,10 @@ def divergence(dense: Ints, compressed: Ints, n_classes: int) -> Divergence:
     return Divergence(n_models, taxicab, 2 * taxicab / (2 * n_models + taxicab), modal, tied)
 
 
-def turned(labels: Ints, dense: Ints, compressed: Ints, found: Divergence, n_classes: int) -> tuple[int, int]:
+def turned(labels: Ints, baseline: Ints, compressed: Ints, found: Divergence, n_classes: int) -> tuple[int, int]:
     """How many modal exemplars lose the true label as their most frequent one, and how many gain it."""
     at = np.flatnonzero(found.modal)
-    before, after = (votes(said[:, at], n_classes) for said in (dense, compressed))
+    before, after = (votes(said[:, at], n_classes) for said in (baseline, compressed))
     rows = np.arange(len(at))
     was, now = (count[rows, labels[at]] == count.max(axis=1, initial=1) for count in (before, after))
     return int((was & ~now).sum()), int((now & ~was).sum())
@@ -129,7 +129,7 @@ ACCURACY = ("subset", "percentile", "population", "n", "accuracy", "sd", "low", 
 
 def exemplar_accuracy(
     labels: Ints,
-    dense: Ints,
+    baseline: Ints,
     compressed: Ints,
     found: Divergence,
     percentiles: Sequence[float] = PERCENTILES,
@@ -137,7 +137,7 @@ def exemplar_accuracy(
     """One row per subset and population, as Hooker's Table 2: the columns of ACCURACY.
 
     Subsets are "all", "modal" and "modal rest", and for every percentile "taxicab" and "taxicab rest"; populations are
-    "dense" and "compressed". Accuracy is the mean over the networks, with their standard deviation and a 95 %
+    "baseline" and "compressed". Accuracy is the mean over the networks, with their standard deviation and a 95 %
     t-interval (NaN with one network); NaN where the subset is empty. Where a cut falls inside a tie, a network's
     accuracy is its expectation over all ways to fill the cut.
     """
@@ -150,7 +150,7 @@ def exemplar_accuracy(
     table = pd.concat(
         [
             _means(accuracy_within(labels, predictions, members)).assign(population=name)
-            for name, predictions in (("dense", dense), ("compressed", compressed))
+            for name, predictions in (("baseline", baseline), ("compressed", compressed))
         ],
         ignore_index=True,
     )
@@ -161,24 +161,24 @@ def exemplar_accuracy(
 
 
 def held_out_accuracy(
-    labels: Ints, dense: Ints, compressed: Ints, n_classes: int, percentiles: Sequence[float] = PERCENTILES
+    labels: Ints, baseline: Ints, compressed: Ints, n_classes: int, percentiles: Sequence[float] = PERCENTILES
 ) -> pd.DataFrame:
     """As `exemplar_accuracy`, but each half of the networks is scored on the exemplars that the other half picked.
 
     Networks that pick exemplars look worse on them by the picking alone; here that part is gone. `n` is the mean size
     of a subset. Empty with fewer than four networks, since a half needs two.
     """
-    if len(dense) < 4:
+    if len(baseline) < 4:
         return pd.DataFrame(columns=list(ACCURACY))
     halves = []
-    middle = len(dense) // 2
+    middle = len(baseline) // 2
     for picks, scored in ((slice(0, middle), slice(middle, None)), (slice(middle, None), slice(0, middle))):
-        found = divergence(dense[picks], compressed[picks], n_classes)
-        halves.append(exemplar_accuracy(labels, dense[scored], compressed[scored], found, percentiles))
+        found = divergence(baseline[picks], compressed[picks], n_classes)
+        halves.append(exemplar_accuracy(labels, baseline[scored], compressed[scored], found, percentiles))
     table = halves[0].copy()
     table["accuracy"] = np.mean([half["accuracy"] for half in halves], axis=0)
     table["n"] = np.mean([half["n"] for half in halves], axis=0)
-    return table.assign(sd=np.nan, low=np.nan, high=np.nan, n_models=len(dense))
+    return table.assign(sd=np.nan, low=np.nan, high=np.nan, n_models=len(baseline))
 
 
 def accuracy_within(labels: Ints, predictions: Ints, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ SMALL = 30
 JOIN = " × "
 ALL = "all"
 COLUMNS = (
-    *("grouping", "group", "rate", "n", "small", "dense", "dense_low", "dense_high"),
+    *("grouping", "group", "rate", "n", "small", "before", "before_low", "before_high"),
     *("compressed", "compressed_low", "compressed_high", "change", "low", "high", "normalised"),
     *("against_rest", "p", "p_corrected", "test", "reach", "can_reject", "n_models", "n_clusters"),
 )
@@ -40,29 +40,30 @@ class Case:
     """What is looked at: each network's mistake on each example, and which examples the rate is about."""
 
     wrong: dict[str, NDArray[np.bool_]]
-    """"dense" and "compressed", each (n_models, n_examples)."""
+    """"before" and "compressed", each (n_models, n_examples)."""
     counted: NDArray[np.bool_]
 
 
 def subgroup_table(
-    examples: pd.DataFrame, dense: Ints, compressed: Ints, columns: Sequence[str], positive: int | None = None
+    examples: pd.DataFrame, baseline: Ints, compressed: Ints, columns: Sequence[str], positive: int | None = None
 ) -> pd.DataFrame:
     """One row per rate and group - all examples, each group of each column, each intersection of columns: COLUMNS.
 
     Without `positive` the only rate is the error over all classes. With it, that class stands against the rest, and
     error, false-positive rate (among the others) and false-negative rate (among the class) are those of this decision.
-    `dense` and `compressed` are (n_models, n_examples), network by network from the same seed; rates are means over
+    `baseline` and `compressed` are (n_models, n_examples), network by network from the same seed; rates are means over
     networks, with Wilson's 95 % interval for the n examples that the rate is about, or for as many independent ones as
-    vary like the members that they come from. `change` = compressed - dense; `normalised` = change / dense in percent,
-    NaN where dense is 0. `against_rest` is the group's change less that of everybody else, `p` the test that this is 0,
-    `p_corrected` the same by Holm over all tests of the rate. Groups that part the examples alike, as two complements
-    do, are one `test` and bear its number. `reach` is the least difference that the test tells from chance at 5 % over
-    all tests; `can_reject` is False where that is more than rates between 0 and 1 allow, or unknown.
+    vary like the members that they come from. `before` is the baseline's rate, `change` = compressed - before,
+    `normalised` = change / before in percent, NaN where before is 0. `against_rest` is the group's change less that of
+    everybody else, `p` the test that this is 0, `p_corrected` the same by Holm over all tests of the rate. Groups that
+    part the examples alike, as two complements do, are one `test` and bear its number. `reach` is the least difference
+    that the test tells from chance at 5 % over all tests; `can_reject` is False where that is more than rates between 0
+    and 1 allow, or unknown.
 
     Both use `clustered_rates` and `clustered_contrasts` with the `n_clusters` members (else examples) of a group. With
     one network they speak of these two networks only. NaN where a side has fewer than two, or no spread at all.
     """
-    cases = rate_cases(examples["label"].to_numpy(), dense, compressed, positive)
+    cases = rate_cases(examples["label"].to_numpy(), baseline, compressed, positive)
     cluster = cluster_codes(examples)
     parts = [
         _rows(case, *group_codes(examples, names), cluster) for names in groupings(columns) for case in cases.values()
@@ -73,7 +74,7 @@ def subgroup_table(
         ignore_index=True,
     )
     table = pd.concat([_corrected(rows) for _, rows in table.groupby("rate", sort=False)]).sort_index()
-    return table.assign(n_models=len(np.atleast_2d(dense)))[list(COLUMNS)]
+    return table.assign(n_models=len(np.atleast_2d(baseline)))[list(COLUMNS)]
 
 
 def groupings(columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -97,9 +98,9 @@ def group_codes(examples: pd.DataFrame, names: Sequence[str]) -> tuple[Ints, lis
     return place[code], [found[number] for number in there]
 
 
-def rate_cases(labels: Ints, dense: Ints, compressed: Ints, positive: int | None) -> dict[str, Case]:
+def rate_cases(labels: Ints, baseline: Ints, compressed: Ints, positive: int | None) -> dict[str, Case]:
     """The cases of each rate: without a positive class the error, with one also false positives and negatives."""
-    said = {"dense": np.atleast_2d(dense), "compressed": np.atleast_2d(compressed)}
+    said = {"before": np.atleast_2d(baseline), "compressed": np.atleast_2d(compressed)}
     if positive is None:
         return {"error": Case({name: p != labels for name, p in said.items()}, np.ones(len(labels), bool))}
     is_positive = labels == positive
@@ -133,13 +134,13 @@ def _rows(case: Case, code: Ints, names: list[str], cluster: Ints | None) -> pd.
         rates = clustered_rates(wrong[:, counted], where)
         ends = wilson_interval(rates.value * n, n) if cluster is None else clustered_shares(rates, n)
         table[name], table[f"{name}_low"], table[f"{name}_high"] = rates.value, *ends
-    table["normalised"] = 100 * (table["compressed"] - table["dense"]) / table["dense"].where(table["dense"] > 0)
-    change = (case.wrong["compressed"].astype(np.int8) - case.wrong["dense"].astype(np.int8))[:, counted]
+    table["normalised"] = 100 * (table["compressed"] - table["before"]) / table["before"].where(table["before"] > 0)
+    change = (case.wrong["compressed"].astype(np.int8) - case.wrong["before"].astype(np.int8))[:, counted]
     own = clustered_rates(change, where)
     against = clustered_contrasts(change, where)
     low, high = own.interval()
     return table.assign(
-        change=table["compressed"] - table["dense"],
+        change=table["compressed"] - table["before"],
         low=low,
         high=high,
         against_rest=against.value,
@@ -164,6 +165,6 @@ def _corrected(rows: pd.DataFrame) -> pd.DataFrame:
     each = ALPHA / max(int((~np.isnan(p)).sum()), 1)
     reach = stdtrit(rows["freedom"], 1 - each / 2) * rows["error"]
     # The group's rate may end anywhere between 0 and 1 while the others change as they do.
-    unmoved = rows["dense"] + rows["change"] - rows["against_rest"]
+    unmoved = rows["before"] + rows["change"] - rows["against_rest"]
     most = np.maximum(1 - unmoved, unmoved)
     return rows.assign(p_corrected=holm(p)[test], test=test, reach=reach, can_reject=reach <= most)

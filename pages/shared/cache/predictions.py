@@ -30,7 +30,7 @@ from pages.shared.cache.pairs import Asked, pairs
 def exemplar_levels(asked: Asked, examples_set: str) -> pd.DataFrame:
     """Accuracy on the exemplars of every pruned level: `exemplar_accuracy` with the column `level`.
 
-    Its population "dense" is the baselines.
+    Its population "baseline" is what they are compared with.
     """
     labels, n_classes = _labels(asked.source, examples_set)
     parts = []
@@ -84,7 +84,7 @@ def control_population(
 def subgroup_levels(asked: Asked, examples_set: str, columns: tuple[str, ...], positive: int | None) -> pd.DataFrame:
     """Rates of groups and intersections at every pruned level: `subgroup_table` with the columns `level`, `baseline`.
 
-    Its column `dense` is the rate of the baselines, whose kind `baseline` says.
+    Its column `before` is the rate of the baselines, whose kind `baseline` says.
     """
     table = examples(asked.source, examples_set)
     parts = [

@@ -9,16 +9,16 @@ import plotly.graph_objects as go
 from pages.shared import formats
 from pages.shared.charts.style import along, faded, ink, sparsity_axis, styled
 
-DENSE, COMPRESSED = "#0072B2", "#D55E00"
+BASELINE, COMPRESSED = "#0072B2", "#D55E00"
 
 
 def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame, before: str) -> go.Figure:
     """Accuracy on the most changed examples against how few they are; `apart` picks and scores with other networks.
 
-    `before` names what the compressed networks are compared with, which the table calls dense.
+    `before` names what the compressed networks are compared with.
     """
-    figure, labels = go.Figure(), {"dense": before, "compressed": "Compressed"}
-    for population, colour in (("dense", DENSE), ("compressed", COMPRESSED)):
+    figure, labels = go.Figure(), {"baseline": before, "compressed": "Compressed"}
+    for population, colour in (("baseline", BASELINE), ("compressed", COMPRESSED)):
         rows = table[(table["population"] == population) & table["subset"].isin(["all", "taxicab"])]
         rows = rows.assign(percentile=rows["percentile"].fillna(0))
         figure.add_scatter(
@@ -27,7 +27,7 @@ def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame, before: str) -> g
             name=labels[population],
             mode="lines+markers",
             line={"color": colour, "width": 2},
-            marker={"size": 9, "symbol": "circle" if population == "dense" else "diamond"},
+            marker={"size": 9, "symbol": "circle" if population == "baseline" else "diamond"},
             error_y=_whiskers(rows),
             text=[_hover(row, labels[population]) for row in rows.itertuples()],
             hovertemplate="%{text}<extra></extra>",
@@ -55,14 +55,14 @@ def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame, before: str) -> g
 def sparsity_chart(table: pd.DataFrame, scale: str, level: int, percentile: float, before: str) -> go.Figure:
     """Accuracy of compressed networks and of what they are compared with, named by `before`, on the exemplars of each
     sparsity, on the rest and on all."""
-    figure, labels = go.Figure(), {"dense": before, "compressed": "Compressed"}
+    figure, labels = go.Figure(), {"baseline": before, "compressed": "Compressed"}
     shown = {
         "all": (table["subset"] == "all", 1.0),
         f"top {100 - percentile:g} %": ((table["subset"] == "taxicab") & (table["percentile"] == percentile), 1.0),
         "modal": (table["subset"] == "modal", 0.45),
     }
     symbols = {"all": "circle", "modal": "x"}
-    for population, colour in (("dense", DENSE), ("compressed", COMPRESSED)):
+    for population, colour in (("baseline", BASELINE), ("compressed", COMPRESSED)):
         for name, (chosen, opacity) in shown.items():
             rows = table[chosen & (table["population"] == population)].sort_values("sparsity")
             figure.add_scatter(

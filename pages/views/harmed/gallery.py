@@ -132,17 +132,17 @@ def _show_card(
     example_set, divergence = exemplars.example_set, exemplars.divergence
     names, row = example_set.class_names, example_set.examples.iloc[example]
     label = int(row["label"])
-    dense, compressed = (
+    before, compressed = (
         votes(predicted[:, [example]], len(example_set.classes))[0]
-        for predicted in (exemplars.networks.dense, exemplars.networks.compressed)
+        for predicted in (exemplars.networks.before, exemplars.networks.compressed)
     )
     alt = (
         f"Example {example}, true class {names.get(label, label)}. "
-        f"{BASELINE_LABELS[exemplars.networks.kind]}: {_in_words(dense, names)}. "
+        f"{BASELINE_LABELS[exemplars.networks.kind]}: {_in_words(before, names)}. "
         f"Compressed: {_in_words(compressed, names)}."
     )
     st.image(
-        vote_card(images[example] if images is not None else None, dense, compressed, label, names, frame.dark),
+        vote_card(images[example] if images is not None else None, before, compressed, label, names, frame.dark),
         width=WIDTH,
         alt=alt,
     )
@@ -188,7 +188,7 @@ def gallery_table(exemplars: Exemplars, order: np.ndarray, marks: pd.DataFrame) 
     examples = exemplars.example_set.examples.iloc[order]
     table = pd.DataFrame({"example": order, "true class": [names.get(int(c), str(c)) for c in examples["label"]]})
     before = BASELINE_LABELS[exemplars.networks.kind].lower()
-    for title, predicted in ((before, exemplars.networks.dense), ("compressed", exemplars.networks.compressed)):
+    for title, predicted in ((before, exemplars.networks.before), ("compressed", exemplars.networks.compressed)):
         counts = votes(predicted[:, order], n_classes)
         table[f"{title} votes"] = [_in_words(row, names) for row in counts]
     table["taxicab"] = exemplars.divergence.taxicab[order]

@@ -1,4 +1,4 @@
-"""One example as a picture: its image, and the votes of dense and compressed networks as bars."""
+"""One example as a picture: its image, and the votes before compression and after it as bars."""
 
 from io import BytesIO
 
@@ -12,25 +12,25 @@ WIDTH, SIDE, LINE, LABEL = 209, 84, 22, 40
 MOST = 4
 """So many classes have bars; the others are summed up in words."""
 
-DENSE, COMPRESSED = "#0072B2", "#D55E00"
-DENSE_DARK = "#56B4E9"
+BEFORE, COMPRESSED = "#0072B2", "#D55E00"
+BEFORE_DARK = "#56B4E9"
 
 
-def voted(dense: np.ndarray, compressed: np.ndarray, label: int) -> list[int]:
+def voted(before: np.ndarray, compressed: np.ndarray, label: int) -> list[int]:
     """Classes that get a bar: the label first, then those with most votes of either population."""
-    both = np.maximum(dense, compressed)
+    both = np.maximum(before, compressed)
     order = [int(number) for number in np.argsort(-both, kind="stable") if both[number] > 0 and number != label]
     return [label, *order][:MOST]
 
 
 def vote_card(
-    image: np.ndarray | None, dense: np.ndarray, compressed: np.ndarray, label: int, names: dict[int, str], dark: bool
+    image: np.ndarray | None, before: np.ndarray, compressed: np.ndarray, label: int, names: dict[int, str], dark: bool
 ) -> bytes:
-    """A PNG: the image, uint8 (channels, height, width), if there is one; beside it bars, dense above compressed.
+    """A PNG: the image, uint8 (channels, height, width), if there is one; beside it bars, before above compressed.
 
     The true class stands first and is underlined.
     """
-    shown = voted(dense, compressed, label)
+    shown = voted(before, compressed, label)
     height = max(SIDE if image is not None else 0, MOST * LINE)
     card = Image.new("RGBA", (SHARP * WIDTH, SHARP * height), (0, 0, 0, 0))
     draw = ImageDraw.Draw(card)
@@ -39,14 +39,14 @@ def vote_card(
         card.paste(_picture(image, dark), (0, 0))
         left = SIDE + 10
     ink = "#E8ECF0" if dark else "#1B1F24"
-    most = max(int(dense.sum()), int(compressed.sum()), 1)
+    most = max(int(before.sum()), int(compressed.sum()), 1)
     for row, number in enumerate(shown):
         top = row * LINE
         own = number == label
         name = names.get(number, str(number))
         _text(draw, left, top + LINE / 2 - 1, name, ink, own)
         for place, (count, colour) in enumerate(
-            ((dense[number], DENSE_DARK if dark else DENSE), (compressed[number], COMPRESSED))
+            ((before[number], BEFORE_DARK if dark else BEFORE), (compressed[number], COMPRESSED))
         ):
             _bar(draw, left + LABEL, top + 2 + place * 9, WIDTH - left - LABEL - 22, int(count), most, colour, ink)
     buffer = BytesIO()

@@ -28,7 +28,7 @@ def answer_sentence(
     top, rest, n_models = f"{100 - percentile:g} %", ("taxicab rest", percentile), exemplars.divergence.n_models
     modal, networks, example_set = exemplars.divergence.modal, exemplars.networks, exemplars.example_set
     labels = example_set.examples["label"].to_numpy()
-    worse, better = turned(labels, networks.dense, networks.compressed, exemplars.divergence, len(example_set.classes))
+    worse, better = turned(labels, networks.before, networks.compressed, exemplars.divergence, len(example_set.classes))
     text = (
         f"**{formats.count(modal.sum())} of {formats.count(len(modal))} examples ({formats.percent(modal.mean())}) "
         f"get another usual label** at {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, "
@@ -37,8 +37,8 @@ def answer_sentence(
         f"{nothing_sentence(beside, int(modal.sum()))} "
         f"On the {top} that change most, compressed networks are right in "
         f"**{formats.percent(rows[('taxicab', percentile, 'compressed')])}**, unpruned ones in "
-        f"{formats.percent(rows[('taxicab', percentile, 'dense')])}; on the rest, in "
-        f"{formats.percent(rows[(*rest, 'compressed')])} and {formats.percent(rows[(*rest, 'dense')])}."
+        f"{formats.percent(rows[('taxicab', percentile, 'baseline')])}; on the rest, in "
+        f"{formats.percent(rows[(*rest, 'compressed')])} and {formats.percent(rows[(*rest, 'baseline')])}."
     )
     if networks.working:
         text += f" Beyond {networks.working} these networks have broken down for everybody."

@@ -52,7 +52,7 @@ def change_chart(table: pd.DataFrame, rate: str, dark: bool) -> go.Figure:
     figure = go.Figure()
     before = " or ".join(BASELINE_LABELS[kind] for kind in rows["baseline"].unique())
     for name, label, colour, symbol in (
-        ("dense", before, ink(dark), "circle-open"),
+        ("before", before, ink(dark), "circle-open"),
         ("compressed", "Compressed", COMPRESSED, "circle"),
     ):
         figure.add_scatter(
@@ -79,12 +79,12 @@ def change_chart(table: pd.DataFrame, rate: str, dark: bool) -> go.Figure:
 
 def hover(row: object) -> str:
     """What hover says of a group: rates, change with interval, relative change, size."""
-    values = {name: getattr(row, name) for name in ("dense", "compressed", "change", "low", "high", "normalised", "n")}
+    values = {name: getattr(row, name) for name in ("before", "compressed", "change", "low", "high", "normalised", "n")}
     spread = f" {formats.plus_minus(values['low'], values['high'])}".rstrip()
     relative = "" if pd.isna(values["normalised"]) else f" ({values['normalised']:+.0f} %)"
     before = baseline_name(str(getattr(row, "baseline", DENSE)))
     return (
-        f"{formats.percent(values['dense'])} {before}; {formats.percent(values['compressed'])} compressed"
+        f"{formats.percent(values['before'])} {before}; {formats.percent(values['compressed'])} compressed"
         f"<br>{formats.points(values['change'])}{spread}{relative}"
         f"<br>sparsity {formats.sparsity(getattr(row, 'sparsity', float('nan')))}, "
         f"{formats.count(values['n'])} examples{', a small group' if getattr(row, 'small', False) else ''}"

@@ -71,8 +71,8 @@ def answer_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populat
     everybody = rows[rows["grouping"] == "all"].iloc[0]
     rate = RATES[asked.rate].lower()
     text = (
-        f"At {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, {formats.seeds(len(networks.dense))}) "
-        f"the {rate} goes from {formats.percent(everybody['dense'])} ({networks.baseline}) to "
+        f"At {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, {formats.seeds(len(networks.before))}) "
+        f"the {rate} goes from {formats.percent(everybody['before'])} ({networks.baseline}) to "
         f"{formats.percent(everybody['compressed'])}"
     )
     groups = rows[(rows["grouping"] != "all") & ~rows["small"] & rows["against_rest"].notna()]
@@ -84,7 +84,7 @@ def answer_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populat
         f"; for **{formats.plain(worst['group'])}** ({formats.count(worst['n'])} examples) it changes by "
         f"**{formats.points(worst['change'])}**{relative}, {formats.points(worst['against_rest'])} against all others. "
     )
-    return f"{text}{chance_sentence(groups, worst, len(networks.dense))}"
+    return f"{text}{chance_sentence(groups, worst, len(networks.before))}"
 
 
 def chance_sentence(groups: pd.DataFrame, worst: pd.Series, n_seeds: int) -> str:
@@ -115,7 +115,7 @@ def shown_table(table: pd.DataFrame, asked: SubgroupQuery) -> pd.DataFrame:
             "group": rows["group"],
             "n": rows["n"],
             "": ["small" if small else "" for small in rows["small"]],
-            "before": rows["dense"] * 100,
+            "before": rows["before"] * 100,
             "compressed": rows["compressed"] * 100,
             "change": [
                 f"{formats.points(row.change)} {formats.plus_minus(row.low, row.high)}".strip()
@@ -126,11 +126,6 @@ def shown_table(table: pd.DataFrame, asked: SubgroupQuery) -> pd.DataFrame:
             "p": [formats.number(p, 2) for p in rows["p_corrected"]],
         }
     )
-
-
-def plain_table(table: pd.DataFrame) -> pd.DataFrame:
-    """The rates with the baseline's under a name that fits any baseline."""
-    return table.rename(columns={f"dense{end}": f"before{end}" for end in ("", "_low", "_high")})
 
 
 def table_columns(kind: str) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield root
 
 
-def by_hand(root: Path, baseline: str, treatment: str) -> dict[str, pd.Series]:
+def by_hand(root: Path, baseline: str, treatment: str, level: int = LEVEL) -> dict[str, pd.Series]:
     """Change of accuracy of each class, series and writer: mean over seeds of what the study's predictions give."""
     study = Study(root / "own")
     table = study.examples("qmnist-writers")
@@ -52,8 +52,8 @@ def by_hand(root: Path, baseline: str, treatment: str) -> dict[str, pd.Series]:
     label, changes = table["label"].to_numpy(), []
     for seed, levels in runs["global_unstructured"].items():
         trained = baseline == CONTROL and treatment == "finetune"
-        before = runs[UNPRUNED][seed][LEVEL] if trained else levels[0]
-        changes.append((levels[LEVEL] == label).astype(float) - (before == label))
+        before = runs[UNPRUNED][seed][level] if trained else levels[0]
+        changes.append((levels[level] == label).astype(float) - (before == label))
     change = pd.Series(np.mean(changes, axis=0))
     return {name: change.groupby(table[name].to_numpy()).mean() for name in ("label", "series", "writer")}
 
@@ -106,7 +106,7 @@ def test_all_pages_and_the_record_agree(root: Path, open_page: OpenPage, baselin
     app = opened(open_page, root, "pages/harmed.py", baseline, treatment)
     rows = shown_rows(app, "percentiles").query("subset == 'all'").set_index("population")["accuracy"]
     change = float((expected["writer"] * 20).sum() / 480)
-    assert rows["compressed"] - rows["dense"] == pytest.approx(change) and name in words(app)
+    assert rows["compressed"] - rows["baseline"] == pytest.approx(change) and name in words(app)
 
     frame, decision = record(root, baseline, treatment)
     document = json.loads(decision_json(decision))
@@ -119,6 +119,21 @@ def test_all_pages_and_the_record_agree(root: Path, open_page: OpenPage, baselin
     page = decision_html(decision, {})
     assert page.count(f"change against {name}</th>") == 2 and f"compared with {name}." in page
     assert f"baseline={BASELINE_LABELS[baseline].split()[0]}" in decision.link
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+@pytest.mark.parametrize("treatment", ["finetune", "rewind"])
+def test_red_flags_have_the_same_baseline(root: Path, open_page: OpenPage, baseline: str, treatment: str) -> None:
+    app = opened(open_page, root, "app.py", baseline, treatment)
+    assert ("compared with one that trained as long" in words(app)) == (baseline == CONTROL)
+    source = load.source("own")
+    experiment = load.experiments(source)[0]
+    flags = load.flags(source, experiment, baseline).table
+    flag = flags[(flags["treatment"] == treatment).to_numpy()].iloc[0]
+    expected = by_hand(root, baseline, treatment, int(flag["level"]))
+    assert flag["controlled"] == (treatment == "finetune" and baseline == CONTROL)
+    assert flag["class_change"] == pytest.approx(expected["label"][int(flag["class"])])
+    assert flag["group_change"] == pytest.approx(expected[flag["grouping"]][flag["group"]])
 
 
 def record(root: Path, baseline: str, treatment: str) -> tuple[Frame, tables.Decision]:

@@ -222,7 +222,9 @@ def test_accuracy_of_subsets_equals_plain_means() -> None:
         row = table[(table["subset"] == subset) & (table["population"] == "compressed")].iloc[0]
         assert row["n"] == mask.sum()
         assert row["accuracy"] == pytest.approx((compressed[:, mask] == labels[mask]).mean())
-    row = table[(table["subset"] == "taxicab") & (table["percentile"] == 95) & (table["population"] == "dense")].iloc[0]
+    row = table[
+        (table["subset"] == "taxicab") & (table["percentile"] == 95) & (table["population"] == "baseline")
+    ].iloc[0]
     by_model = [np.average(said == labels, weights=weights) for said in dense]
     assert (row["accuracy"], row["sd"]) == pytest.approx((np.mean(by_model), np.std(by_model, ddof=1)))
     assert row["low"] < row["accuracy"] < row["high"]
@@ -231,7 +233,7 @@ def test_accuracy_of_subsets_equals_plain_means() -> None:
 def test_accuracy_falls_with_the_percentile_and_the_rest_adds_up() -> None:
     labels, dense, compressed = hard_examples()
     table = exemplar_accuracy(labels, dense, compressed, divergence(dense, compressed, 10))
-    for population in ("dense", "compressed"):
+    for population in ("baseline", "compressed"):
         mine = table[table["population"] == population].set_index(["subset", "percentile"])
         whole = mine["accuracy"].iloc[0]
         for at in PERCENTILES:

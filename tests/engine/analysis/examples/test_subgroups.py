@@ -43,7 +43,7 @@ def test_rates_equal_fairlearn(columns: list[str], positive: int) -> None:
     examples, dense, compressed = study(n_models=2)
     table = subgroup_table(examples, dense, compressed, columns, positive)
     truth = examples["label"] == positive
-    for moment, models in (("dense", dense), ("compressed", compressed)):
+    for moment, models in (("before", dense), ("compressed", compressed)):
         for names in groupings(columns)[1:]:
             frames = [
                 MetricFrame(
@@ -73,10 +73,10 @@ def test_error_without_a_positive_class_is_that_of_all_classes() -> None:
     for row in table[table["grouping"] == "series"].itertuples():
         mine = (examples["series"] == row.group).to_numpy()
         before, after = ((said[:, mine] != labels[mine]).mean() for said in (dense, compressed))
-        assert (row.dense, row.compressed) == pytest.approx((before, after))
+        assert (row.before, row.compressed) == pytest.approx((before, after))
         assert row.change == pytest.approx(after - before)
         assert row.normalised == pytest.approx(100 * (after - before) / before)
-        assert (row.dense_low, row.dense_high) == pytest.approx(
+        assert (row.before_low, row.before_high) == pytest.approx(
             tuple(map(float, wilson_interval(before * row.n, row.n)))
         )
         assert row.small == (row.n < 30)
@@ -138,7 +138,7 @@ def test_what_cannot_be_told_is_nan() -> None:
     examples = pd.DataFrame({"label": [0, 0, 0, 1], "group": ["a", "a", "b", None]})
     said = np.zeros((2, 4), int)
     table = subgroup_table(examples, said, said, ["group"], positive=1).set_index(["group", "rate"])
-    assert np.isnan(table.loc[("a", "fnr"), "dense"]) and table.loc[("a", "fnr"), "n"] == 0
+    assert np.isnan(table.loc[("a", "fnr"), "before"]) and table.loc[("a", "fnr"), "n"] == 0
     assert np.isnan(table.loc[("a", "fpr"), "normalised"]), "a dense rate of 0 has no relative change"
     assert table[["p", "p_corrected"]].isna().all().all()
     assert table.loc[("a", "error"), "n"] == 2, "an example without a group counts in none"
@@ -153,7 +153,7 @@ def test_groups_that_no_example_has_are_left_out() -> None:
 def test_a_binary_target_is_its_class_one() -> None:
     labels, said = np.array([0, 1, 1, 0]), np.array([[1, 1, 0, 0]])
     cases = rate_cases(labels, said, said, 1)
-    assert cases["error"].wrong["dense"].mean() == 0.5
+    assert cases["error"].wrong["before"].mean() == 0.5
     assert cases["fpr"].counted.tolist() == [True, False, False, True]
 
 
@@ -181,7 +181,7 @@ def test_writers_are_clusters() -> None:
     examples, dense, compressed = with_writers()
     table = subgroup_table(examples, dense, compressed, ["series"]).set_index("group")
     alone = subgroup_table(examples.drop(columns="writer"), dense, compressed, ["series"]).set_index("group")
-    same = ["dense", "compressed", "change", "against_rest"]
+    same = ["before", "compressed", "change", "against_rest"]
     pd.testing.assert_frame_equal(table[same], alone[same])
     assert table["n_clusters"].to_dict() == {"all": 80, "a": 40, "b": 40} and alone.loc["a", "n_clusters"] == 800
     assert table.loc["a", "p"] > alone.loc["a", "p"]
