@@ -151,7 +151,7 @@ def _from_run(study: Study, key: str, level: int | None) -> tuple[Model, Model |
 
 def _baseline(study: Study, key: str, level: int) -> tuple[str, int]:
     """Run and level of what the run at this level is compared with: its control where there is one, else its start."""
-    tables = catalog.refresh(study, "levels", "classes")
+    tables = catalog.refresh(study)
     rows = tables.levels[(tables.levels["run"].astype(str) == key).to_numpy()]
     if rows.empty:  # a control itself
         return key, 0

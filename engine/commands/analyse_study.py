@@ -90,7 +90,7 @@ def fitted(examples: pd.DataFrame, spec: dict[str, Any], comparison: Comparison)
 
 def comparisons(study: Study, only: list[str], level: int | None) -> Iterator[Comparison]:
     """Every variant at its level beside dense at the start, and beside its controls where there are some."""
-    tables = catalog.refresh(study, "levels")
+    tables = catalog.refresh(study)
     keys = [*EXPERIMENT, *VARIANT]
     for _, rows in chosen_rows(tables.levels, only).groupby(keys, observed=True, sort=False):
         last = int(rows["level"].max()) if level is None else level

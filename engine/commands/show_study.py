@@ -19,7 +19,7 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
 
 def show_study(options: Namespace) -> None:
     """Print one line per run: what it is, and its accuracy dense and at its last level."""
-    found, console = catalog.refresh(Study(options.study), "levels"), wide_console()
+    found, console = catalog.refresh(Study(options.study)), wide_console()
     levels = pd.concat([found.levels, found.control_levels], ignore_index=True)
     if levels.empty:
         console.print(f"No finished run in {options.study}; `{options.program} run --help` says how to make one.")

@@ -1,123 +1,148 @@
-"""All runs in a few files: one table each of runs, levels and classes, brought up to date by what is new.
+"""All runs in a few tables, of runs, levels and classes: brought up to date by what is new, read when asked for.
 
-The files are named by their content and an index names the current ones, so a reader never sees half of a rebuild.
+`catalog_tables` has the rows, `catalog_segments` the files.
 """
 
-import json
 import os
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine import __version__
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import IDENTITY, IMPORTED, digest
-from engine.specs.mitigation import mitigation_words
-from engine.specs.protocol import protocol
-from engine.store.files import PLACEHOLDER, checksum_ok, embed_checksum, file_digest, write_file
-from engine.store.parquet import from_parquet, to_parquet
-from engine.store.run_files import RunFiles, RunRecord
-
-INDEX = "index.json"
-WORDS = (*IDENTITY[:-1], "protocol", "device", "engine", "stopped")
-KINDS: Mapping[str, pa.Schema] = {
-    "runs": pa.schema(
-        [
-            *((name, pa.string()) for name in ("run", *WORDS)),
-            *((name, pa.int64()) for name in ("seed", "epochs")),
-            ("seconds", pa.float64()),
-        ]
-    ),
-    "levels": pa.schema(
-        [
-            ("row", pa.int32()),
-            ("level", pa.int64()),
-            *((name, pa.float64()) for name in ("sparsity_asked", "sparsity", "accuracy", "loss")),
-            ("validation_accuracy", pa.float64()),
-            *((name, pa.int64()) for name in ("n_weights", "n_kept")),
-        ]
-    ),
-    "classes": pa.schema(
-        [
-            ("row", pa.int32()),
-            *((name, pa.int16()) for name in ("level", "class")),
-            *((name, pa.int32()) for name in ("n", "correct", "predicted")),
-            *((name, pa.float64()) for name in ("loss", "sparsity")),
-        ]
-    ),
-}
-"""Columns of each table; `row` says which row of `runs` a level or class belongs to."""
-
-UNUSED_SECONDS = 60.0
-"""How long a file that the index no longer names stays, for those who are about to read it."""
-
-Tables = dict[str, pa.Table]
+from engine.store.catalog_segments import (
+    Broken,
+    Segment,
+    has_catalog,
+    merged_segments,
+    new_segment,
+    read_segments,
+    save_segments,
+)
+from engine.store.catalog_tables import KINDS, WORDS, Part, Tables
+from engine.store.catalog_tables import empty_tables as empty_tables
+from engine.store.catalog_tables import joined_tables as joined_tables
+from engine.store.catalog_tables import merged_tables as merged_tables
+from engine.store.catalog_tables import run_part as run_part
+from engine.store.run_files import RunFiles
 
 
-@dataclass(frozen=True)
-class Part:
-    """What one run adds: its row of `runs`, and its rows of the others without the column `row`."""
-
-    run: dict[str, Any]
-    levels: pa.Table
-    classes: pa.Table
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Catalog:
     """The tables of all finished runs; `broken` says of each run left out why it could not be read."""
 
-    tables: Tables
+    study: RunFiles
+    segments: Sequence[Segment]
     broken: dict[str, str]
 
     @cached_property
     def runs(self) -> pd.DataFrame:
         """One row per run: its identity, protocol, how it was made."""
-        return self.tables["runs"].to_pandas().astype(dict.fromkeys(("run", *WORDS), "category"))
+        return self.table("runs").to_pandas().astype(dict.fromkeys(("run", *WORDS), "category"))
+
+    @cached_property
+    def is_control(self) -> NDArray[np.bool_]:
+        """Which rows of `runs` are controls."""
+        controls = [key for key, row in TECHNIQUES.items() if row.is_control]
+        is_control: NDArray[np.bool_] = (
+            self.runs["technique"].isin(controls) & (self.runs["schedule"] != IMPORTED)
+        ).to_numpy()
+        return is_control
+
+    @cached_property
+    def n_levels(self) -> NDArray[np.int64]:
+        """How many models each row of `runs` has."""
+        return np.bincount(self.table("levels", ["row"])["row"].to_numpy(), minlength=len(self.runs))
+
+    @cached_property
+    def n_predictions(self) -> int:
+        """How many test examples all models have answered together."""
+        return int(self.table("classes", ["row", "n"])["n"].to_numpy().sum())
 
     @cached_property
     def levels(self) -> pd.DataFrame:
         """One row per model, those of controls aside."""
-        return self._with_identity("levels", controls=False)
+        return self.rows("levels")
 
     @cached_property
     def classes(self) -> pd.DataFrame:
         """One row per model and class, those of controls aside."""
-        return self._with_identity("classes", controls=False)
+        return self.rows("classes")
 
     @cached_property
     def control_levels(self) -> pd.DataFrame:
         """One row per model of a control."""
-        return self._with_identity("levels", controls=True)
+        return self.rows("levels", controls=True)
 
     @cached_property
     def control_classes(self) -> pd.DataFrame:
         """One row per model of a control and class."""
-        return self._with_identity("classes", controls=True)
+        return self.rows("classes", controls=True)
 
-    def _with_identity(self, kind: str, controls: bool) -> pd.DataFrame:
-        wanted, identity = self._identities[controls]
-        table = self.tables[kind]
-        if not wanted.all():
-            table = table.filter(wanted[table["row"].to_numpy()])
+    def rows(self, kind: str, controls: bool = False, wanted: NDArray[np.bool_] | None = None) -> pd.DataFrame:
+        """The `levels` or `classes` of pruned runs, or of controls, with what identifies the run beside.
+
+        `wanted` says which rows of `runs` are asked for; of the others nothing stays in memory.
+        """
+        ours, identity = self._identities[controls]
+        ours = ours if wanted is None else ours & wanted
+        table = self.table(kind, wanted=None if ours.all() else ours)
         rows = identity.take(table["row"].to_numpy()).reset_index(drop=True)
         return pd.concat([rows, table.drop_columns("row").to_pandas()], axis=1)
+
+    def table(self, kind: str, columns: list[str] | None = None, wanted: NDArray[np.bool_] | None = None) -> pa.Table:
+        """The table of a kind, in the order of run keys; `columns` other than those of `runs` begin with `row`."""
+        try:
+            return self._read(kind, columns, wanted)
+        except (OSError, ValueError, pa.ArrowException, PruneScopeError):
+            return self._read_again(kind, columns, wanted)
+
+    def _read(self, kind: str, columns: list[str] | None, wanted: NDArray[np.bool_] | None) -> pa.Table:
+        pieces = []
+        for segment, places in zip(self.segments, self._places, strict=True):
+            n_before = 0
+            for piece in segment.pieces(kind, columns):
+                of = np.arange(n_before, n_before + len(piece)) if kind == "runs" else piece["row"].to_numpy()
+                n_before, rows = n_before + len(piece), places[of]
+                kept = piece if wanted is None else piece.filter(wanted[rows])
+                rows = rows if wanted is None else rows[wanted[rows]]
+                pieces.append((kept if kind == "runs" else kept.set_column(0, "row", pa.array(rows)), rows))
+        schema = KINDS[kind] if columns is None else pa.schema([KINDS[kind].field(name) for name in columns])
+        table = pa.concat_tables([schema.empty_table(), *(piece for piece, _ in pieces)])
+        order = np.concatenate([np.empty(0, "int32"), *(rows for _, rows in pieces)])
+        return table if (np.diff(order) >= 0).all() else table.take(np.argsort(order, kind="stable"))
+
+    def _read_again(self, kind: str, columns: list[str] | None, wanted: NDArray[np.bool_] | None) -> pa.Table:
+        """The same from the catalog as it is now, all of it checked: files had gone, or were damaged."""
+        now = refresh(self.study, is_checked=True)
+        keys = self._keys if wanted is None else self._keys[wanted]
+        table = now._read(kind, columns, np.isin(now._keys, keys))
+        if kind == "runs":
+            return table
+        place = np.searchsorted(self._keys, now._keys).astype("int32")
+        return table.set_column(0, "row", pa.array(place[table["row"].to_numpy()]))
+
+    @cached_property
+    def _keys(self) -> NDArray[np.str_]:
+        """Keys of the runs, in order."""
+        return np.sort(np.array([key for segment in self.segments for key in segment.keys], str))
+
+    @cached_property
+    def _places(self) -> list[NDArray[np.int32]]:
+        """Of each segment, which rows of `runs` its runs are."""
+        return [np.searchsorted(self._keys, np.array(segment.keys, str)).astype("int32") for segment in self.segments]
 
     @cached_property
     def _identities(self) -> dict[bool, tuple[NDArray[np.bool_], pd.DataFrame]]:
         """For pruned runs (False) and controls (True): which rows of `runs` they are, and what identifies them."""
         runs = self.runs[["run", *IDENTITY[:-1], "protocol", "seed"]]
-        controls = [key for key, row in TECHNIQUES.items() if row.is_control]
-        is_control = (runs["technique"].isin(controls) & (runs["schedule"] != IMPORTED)).to_numpy()
+        is_control = self.is_control
         if not is_control.any():
             return {False: (~is_control, runs), True: (is_control, runs)}
         named = [name for name in runs if name != "seed"]
@@ -130,92 +155,65 @@ class Catalog:
         }
 
 
-def refresh(study: RunFiles, *kinds: str) -> Catalog:
+def refresh(study: RunFiles, is_checked: bool = False) -> Catalog:
     """The catalog of all finished runs; read are only those that it does not know, or that were broken and changed.
 
-    Where only some kinds of tables are asked for, the others may be left out.
+    What is new is added to the files of the catalog, the rest of which stays as it is. Where all of it is to be
+    checked, rows that cannot be read are made anew from their runs.
     """
     there = study.runs()
-    tables, broken = _load(study, ("runs", *kinds) if kinds else tuple(KINDS)) or (empty_tables(), {})
-    kept = set(tables["runs"]["run"].to_pylist()) & set(there)
+    kept = read_segments(study.path, is_checked)
+    segments, broken, present = list(kept.segments) if kept else [], kept.broken if kept else {}, set(there)
+    known = {key for segment in segments for key in segment.keys}
     broken = {key: broken[key] for key in there if key in broken and broken[key]["stamp"] == _stamp(study, key)}
-    new = [key for key in there if key not in kept and key not in broken]
-    if not new and len(kept) == tables["runs"].num_rows:
-        return _catalog(tables, broken)
-    if len(tables) < len(KINDS):
-        return refresh(study)
+    new = [key for key in there if key not in known and key not in broken]
+    if not new and known <= present and (kept is None or kept.is_whole):
+        return _catalog(study, segments, broken)
     parts, failed = _read_runs(study, new)
-    tables, broken = merged_tables(tables, kept, joined_tables(parts)), broken | failed
+    added = [new_segment(study.path, merged_tables(empty_tables(), set(), joined_tables(parts)))] if parts else []
     try:
-        save_tables(study, tables, broken)
+        stay = [segment for old in segments if (segment := _without_gone(old, present)).keys]
+        segments = merged_segments([*stay, *added])
+    except (OSError, ValueError, pa.ArrowException, PruneScopeError):
+        if is_checked:
+            raise
+        return refresh(study, is_checked=True)  # what was to be merged cannot be read
+    try:
+        segments = list(save_segments(study.path, segments, broken | failed))
     except PruneScopeError:
         pass  # a study that cannot be written to is read all the same
-    return _catalog(tables, broken)
+    return _catalog(study, segments, broken | failed)
+
+
+def save_tables(study: RunFiles, tables: Tables, broken: Broken) -> None:
+    """Make these tables the study's catalog; `broken` says of each run left out its stamp and the reason."""
+    save_segments(study.path, [new_segment(study.path, tables)], broken)
 
 
 def describe_mismatch(study: RunFiles, parts: Sequence[Part]) -> str:
     """How the catalog on disk differs from these whole runs, in words; empty where it does not or there is none."""
-    if not (study.path / "catalog" / INDEX).exists():
+    if not has_catalog(study.path):
         return ""
-    loaded = _load(study, tuple(KINDS))
-    if loaded is None:
+    kept = read_segments(study.path, is_checked=True)
+    if kept is None or not kept.is_whole:
         return "It is damaged."
-    known, whole = set(loaded[0]["runs"]["run"].to_pylist()), {part.run["run"] for part in parts}
-    kept = merged_tables(loaded[0], whole, empty_tables())
+    loaded = Catalog(study, kept.segments, {})
+    known, whole = set(loaded._keys.tolist()), {part.run["run"] for part in parts}
+    ours = merged_tables({kind: loaded.table(kind) for kind in KINDS}, whole, empty_tables())
     fresh = merged_tables(empty_tables(), set(), joined_tables([part for part in parts if part.run["run"] in known]))
-    unlike = [kind for kind in KINDS if not kept[kind].to_pandas().equals(fresh[kind].to_pandas())]
+    unlike = [kind for kind in KINDS if not ours[kind].to_pandas().equals(fresh[kind].to_pandas())]
     return f"Its {' and '.join(unlike)} differ from those of the runs." if unlike else ""
 
 
-def empty_tables() -> Tables:
-    """The tables of no runs."""
-    return {kind: schema.empty_table() for kind, schema in KINDS.items()}
+def _catalog(study: RunFiles, segments: Sequence[Segment], broken: Broken) -> Catalog:
+    return Catalog(study, tuple(segments), {key: found["reason"] for key, found in broken.items()})
 
 
-def run_part(key: str, record: RunRecord, levels: pa.Table, classes: pa.Table) -> Part:
-    """What one run adds to each table, `row` aside; ValueError where its tables do not fit each other."""
-    at, of = levels["level"].to_numpy(), classes["level"].to_numpy()
-    places = np.searchsorted(at, of).clip(max=len(at) - 1)
-    if (at[places] != of).any():
-        raise ValueError("its classes have levels that its levels lack")
-    classes = classes.append_column("sparsity", pa.array(levels["sparsity"].to_numpy()[places]))
-    tables = {"levels": levels, "classes": classes}
-    own = {kind: schema.remove(0) for kind, schema in KINDS.items() if kind in tables}
-    return Part(_run_row(key, record), *(tables[kind].select(own[kind].names).cast(own[kind]) for kind in own))
-
-
-def joined_tables(parts: Sequence[Part]) -> Tables:
-    """The tables of these runs."""
-    if not parts:
-        return empty_tables()
-    runs = pa.Table.from_pylist([part.run for part in parts], KINDS["runs"])
-    return {
-        "runs": runs,
-        "levels": _stacked([part.levels for part in parts]),
-        "classes": _stacked([part.classes for part in parts]),
-    }
-
-
-def merged_tables(old: Tables, kept: set[str], new: Tables) -> Tables:
-    """Old rows of the runs that stay and all new ones, in the order of run keys."""
-    runs = pa.concat_tables([old["runs"], new["runs"]])
-    names = np.array(runs["run"].to_pylist(), dtype=object)
-    stays = np.array([number >= old["runs"].num_rows or name in kept for number, name in enumerate(names)], bool)
-    order = np.flatnonzero(stays)[np.argsort(names[stays])]
-    row_after = np.full(len(names), -1, "int32")
-    row_after[order] = np.arange(len(order))
-    tables = {"runs": runs.take(order)}
-    for kind in ("levels", "classes"):
-        table = pa.concat_tables([old[kind], new[kind]]).combine_chunks()
-        shift = np.repeat([0, old["runs"].num_rows], [old[kind].num_rows, new[kind].num_rows])
-        after = row_after[table["row"].to_numpy() + shift]
-        rows = np.argsort(after, kind="stable")[np.count_nonzero(after < 0) :]
-        tables[kind] = table.take(rows).set_column(0, "row", pa.array(after[rows]))
-    return tables
-
-
-def _catalog(tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> Catalog:
-    return Catalog(tables, {key: found["reason"] for key, found in broken.items()})
+def _without_gone(segment: Segment, present: set[str]) -> Segment:
+    """The segment without the runs that the study no longer has."""
+    if present.issuperset(segment.keys):
+        return segment
+    return replace(segment, files={}, tables=merged_tables(segment.loaded(), present, empty_tables()))
 
 
 def _read_runs(study: RunFiles, keys: list[str]) -> tuple[list[Part], dict[str, dict[str, str]]]:
@@ -240,61 +238,3 @@ def _stamp(study: RunFiles, key: str) -> str:
             return digest({e.name: [(s := e.stat()).st_size, s.st_mtime_ns, s.st_ctime_ns] for e in entries})
     except OSError:
         return ""
-
-
-def _run_row(key: str, record: RunRecord) -> dict[str, Any]:
-    made = record.provenance
-    return {
-        "run": key,
-        **{name: getattr(record.spec, name) for name in IDENTITY},
-        "mitigation": mitigation_words(record.spec),
-        "protocol": protocol(record.spec),
-        "epochs": record.spec.epochs,
-        **{name: str(made.get(name, "")) for name in ("device", "engine", "stopped")},
-        "seconds": float(made.get("seconds", float("nan"))),
-    }
-
-
-def _stacked(tables: list[pa.Table]) -> pa.Table:
-    rows = np.repeat(np.arange(len(tables), dtype="int32"), [table.num_rows for table in tables])
-    return pa.concat_tables(tables).combine_chunks().add_column(0, "row", pa.array(rows))
-
-
-def _load(study: RunFiles, kinds: Sequence[str]) -> tuple[Tables, dict[str, dict[str, str]]] | None:
-    folder = study.path / "catalog"
-    for _ in range(3):  # the index may change while the files that it named are read
-        try:
-            content = (folder / INDEX).read_bytes()
-            index = json.loads(content)
-            if index["engine"] == __version__ and checksum_ok(content, index["sha256"].encode()):
-                return {kind: _table(folder / index[kind], kind) for kind in kinds}, dict(index["broken"])
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, PruneScopeError):
-            break
-    return None  # absent, another engine's or damaged: it is made anew from the runs
-
-
-def _table(path: Path, kind: str) -> pa.Table:
-    content = path.read_bytes()
-    if path.name != _file_name(kind, content):
-        raise PruneScopeError(f"{path.name} is damaged: its checksum differs from its name.")
-    return from_parquet(content, path.name).cast(KINDS[kind])
-
-
-def save_tables(study: RunFiles, tables: Tables, broken: Mapping[str, Mapping[str, str]]) -> None:
-    """Make these tables the study's catalog; `broken` says of each run left out its stamp and the reason."""
-    folder = study.path / "catalog"
-    index: dict[str, Any] = {"engine": __version__, "broken": broken, "sha256": PLACEHOLDER.decode()}
-    for kind, table in tables.items():
-        content = to_parquet(table, kind)
-        index[kind] = _file_name(kind, content)
-        write_file(folder / index[kind], content)
-    write_file(folder / INDEX, embed_checksum(json.dumps(index).encode()))
-    for path in folder.glob("*.parquet"):
-        if path.name not in index.values() and time.time() - path.stat().st_mtime > UNUSED_SECONDS:
-            path.unlink(missing_ok=True)
-
-
-def _file_name(kind: str, content: bytes) -> str:
-    return f"{kind}-{file_digest(content)[:12]}.parquet"

@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 import pyarrow as pa
@@ -34,19 +35,32 @@ def from_parquet(content: bytes, name: str, columns: list[str] | None = None) ->
     seal = seal_of(content)
     if seal and not checksum_ok(content, seal):
         raise PruneScopeError(f"{name} is damaged: its checksum differs from its content.")
+    pieces = list(parquet_pieces(content, name, columns, is_sealed=seal is not None))
+    return pieces[0] if len(pieces) == 1 else pa.concat_tables(pieces)
+
+
+def parquet_pieces(
+    content: bytes, name: str, columns: list[str] | None = None, is_sealed: bool = False
+) -> Iterator[pa.Table]:
+    """The table in these bytes, some rows at a time, so that a large one need never be there as a whole."""
     try:
-        with pq.ParquetFile(io.BytesIO(content)) as file:
-            facts = file.metadata.metadata or {}
-            unknown = set(facts) - {_VERSION, _KIND, b"ARROW:schema", *((_SEAL,) if seal else ())}
-            table = file.read(columns=columns, use_threads=len(content) > _SMALL)
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            _check_facts(file.metadata.metadata or {}, name, is_sealed)
+            for number in range(file.num_row_groups):
+                yield file.read_row_group(number, columns=columns, use_threads=len(content) > _SMALL)
+            if not file.num_row_groups:
+                yield file.read(columns=columns)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise PruneScopeError(f"{name} is damaged: {error}.") from error
+
+
+def _check_facts(facts: Mapping[bytes, bytes], name: str, is_sealed: bool) -> None:
     version = facts.get(_VERSION, b"").decode(errors="replace")
     if version != str(SCHEMA):
         raise PruneScopeError(f"{name} has schema version {version or 'none'}; this engine reads version {SCHEMA}.")
+    unknown = set(facts) - {_VERSION, _KIND, b"ARROW:schema", *((_SEAL,) if is_sealed else ())}
     if unknown:
         raise PruneScopeError(f"{name} is damaged: it says {sorted(unknown)[0]!r} of itself, which no engine writes.")
-    return table
 
 
 def seal_of(content: bytes) -> bytes | None:

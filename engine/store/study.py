@@ -36,11 +36,11 @@ class Study(RunFiles):
 
     def levels(self) -> pd.DataFrame:
         """One row per model of every finished run, controls aside: its identity, sparsity, accuracy, loss."""
-        return catalog.refresh(self, "levels").levels
+        return catalog.refresh(self).levels
 
     def classes(self) -> pd.DataFrame:
         """One row per model and class of every finished run, controls aside: n, correct, predicted, loss."""
-        return catalog.refresh(self, "classes").classes
+        return catalog.refresh(self).classes
 
     # -- examples -----------------------------------------------------------------------------------------------
 

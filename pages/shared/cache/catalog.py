@@ -94,13 +94,14 @@ def experiments(source: Source) -> list[Experiment]:
 
 def n_models(catalog: Catalog) -> pd.Series:
     """How many models each experiment has, most first; by the columns of EXPERIMENT."""
-    return catalog.levels.groupby(list(EXPERIMENT), observed=True).size().sort_values(ascending=False, kind="stable")
+    runs = catalog.runs.assign(n=catalog.n_levels)[~catalog.is_control]
+    return runs.groupby(list(EXPERIMENT), observed=True)["n"].sum().sort_values(ascending=False, kind="stable")
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def levels(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model of an experiment."""
-    return _of(load_catalog(source).levels, experiment)
+    return _of(source, experiment, "levels")
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -112,19 +113,19 @@ def variants(source: Source, experiment: Experiment) -> pd.DataFrame:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def classes(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model and class of an experiment."""
-    return _of(load_catalog(source).classes, experiment)
+    return _of(source, experiment, "classes")
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def control_levels(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model of an experiment that was trained on and neither pruned nor mitigated; may be empty."""
-    return _unmitigated(_of(load_catalog(source).control_levels, experiment))
+    return _unmitigated(_of(source, experiment, "levels", controls=True))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def control_classes(source: Source, experiment: Experiment) -> pd.DataFrame:
     """The same by class."""
-    return _unmitigated(_of(load_catalog(source).control_classes, experiment))
+    return _unmitigated(_of(source, experiment, "classes", controls=True))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -256,11 +257,13 @@ def _unmitigated(table: pd.DataFrame) -> pd.DataFrame:
     return table[~mitigated].reset_index(drop=True)
 
 
-def _of(table: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
-    keep = np.ones(len(table), bool)
+def _of(source: Source, experiment: Experiment, kind: str, controls: bool = False) -> pd.DataFrame:
+    """The rows of an experiment alone, so that a server keeps what it shows and not what the study holds."""
+    everything = load_catalog(source)
+    wanted = np.ones(len(everything.runs), bool)
     for name in EXPERIMENT:
-        keep &= (table[name] == getattr(experiment, name)).to_numpy()
-    rows = table[keep].reset_index(drop=True)
+        wanted &= (everything.runs[name] == getattr(experiment, name)).to_numpy()
+    rows = everything.rows(kind, controls, wanted)
     for name in ("run", *MODEL):
         rows[name] = rows[name].cat.remove_unused_categories()
     return rows

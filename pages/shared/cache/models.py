@@ -68,12 +68,13 @@ def population(
     """
     from engine.analysis.regression.population import population as class_population
 
-    rows, study = load_catalog(source).classes, source.study
-    keep = ~(rows["technique"].isin(without) | rows["treatment"].isin(without)).to_numpy()
+    everything, study = load_catalog(source), source.study
+    runs = everything.runs
+    wanted = ~(runs["technique"].isin(without) | runs["treatment"].isin(without)).to_numpy()
     for name in SAME[scope]:
-        keep &= (rows[name] == getattr(experiment, name)).to_numpy()
+        wanted &= (runs[name] == getattr(experiment, name)).to_numpy()
     return class_population(
-        rows[keep],
+        everything.rows("classes", wanted=wanted),
         lambda run: study.class_facts(examples_name(study.run_record(run).spec)),
         without_collapsed=not collapsed,
     )

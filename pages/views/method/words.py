@@ -110,8 +110,7 @@ PAPERS = (
 
 def summary(catalog: Catalog) -> str:
     """What everything rests on, with numbers; markdown."""
-    models = catalog.tables["levels"].num_rows
-    n_predictions = int(catalog.tables["classes"]["n"].to_numpy().sum())
+    models, n_predictions = int(catalog.n_levels.sum()), catalog.n_predictions
     return (
         f"**Every number here comes from {formats.count(n_predictions)} recorded predictions: what each of "
         f"{formats.count(models)} models says of each test example.**"
@@ -151,7 +150,7 @@ def technique_table(catalog: Catalog) -> pd.DataFrame:
 def treatment_sentences(catalog: Catalog) -> str:
     """What follows a cut, and what tells its effect from that of the cut; markdown."""
     texts = [f"**{row.label}**: {row.help}" for row in TREATMENTS.values()]
-    n_controls = catalog.control_levels["run"].nunique()
+    n_controls = int(catalog.is_control.sum())
     controls = f"here {formats.count(n_controls)} runs" if n_controls else "there is none in this study"
     texts.append(
         "A finetuned network has trained longer than the dense one. **Control**: trains as long, of the same seed, and "

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from engine.errors import PruneScopeError
-from engine.store import catalog
+from engine.store import catalog, catalog_segments
 from engine.store.study import Study
 from tests.support.run_folders import N_CLASSES, SPEC, made_study, made_tables, write_made_run
 
@@ -130,16 +130,6 @@ def test_a_study_that_cannot_be_written_to_is_read(tmp_path: Path, monkeypatch: 
     def refuse(*arguments: object) -> None:
         raise PruneScopeError("The disk is full.")
 
-    monkeypatch.setattr(catalog, "write_file", refuse)
+    monkeypatch.setattr(catalog_segments, "write_file", refuse)
     assert len(study.levels()) == 6
     assert not (tmp_path / "catalog").exists()
-
-
-def test_files_that_the_index_no_longer_names_go_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = made_study(tmp_path, 1)
-    for seed in (1, 2):
-        study.levels()
-        write_made_run(study, replace(SPEC, seed=seed))
-    monkeypatch.setattr(catalog, "UNUSED_SECONDS", 0.0)
-    study.levels()
-    assert len(list((tmp_path / "catalog").iterdir())) == 4
