@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 
 NO_POINTS = "there is no operating point"
 BELOW_THRESHOLD = "no point reaches the threshold"
+FLOORS_BROKEN = "no point that reaches the threshold keeps every floor"
 NOT_ESTIMATED = "no point that reaches the threshold has an estimate of this unfairness"
 
 ROUNDING = 1e-9
@@ -37,7 +38,7 @@ class Choice:
     weight: float
     measure: str
     survivors: NDArray[np.bool_]
-    """Points whose mean accuracy reaches the threshold."""
+    """Points whose mean accuracy reaches the threshold, and that are allowed."""
     frontier: NDArray[np.bool_]
     """Survivors that no survivor dominates."""
     values: Floats
@@ -52,6 +53,8 @@ class Choice:
     """None where the chosen model has no dense level among the points."""
     reason: str = ""
     """Why nothing is chosen."""
+    allowed: NDArray[np.bool_] | None = None
+    """Points that keep the floors for groups; None where no such floor is set."""
 
 
 def value(sparsity: ArrayLike, unfairness: ArrayLike, weight: float) -> Floats:
@@ -64,18 +67,29 @@ def reaches(accuracy: ArrayLike, threshold: float) -> NDArray[np.bool_]:
     return np.asarray(accuracy, float) >= threshold - ROUNDING
 
 
-def choose(points: pd.DataFrame, threshold: float, weight: float, measure: str = "max_min") -> Choice:
-    """The choice among operating points; ties go to the fairer, then the more accurate, then the first point."""
+def choose(
+    points: pd.DataFrame,
+    threshold: float,
+    weight: float,
+    measure: str = "max_min",
+    allowed: NDArray[np.bool_] | None = None,
+) -> Choice:
+    """The choice among operating points; ties go to the fairer, then the more accurate, then the first point.
+
+    With `allowed`, as `floors.allowed` gives it, only among those.
+    """
     if not 0 < weight < np.inf:
         raise ValueError(f"The weight is {weight}; it must be a number above 0.")
     columns = sparsity, accuracy, unfairness = _columns(points, measure)
-    survivors = reaches(accuracy, threshold)
+    reached = reaches(accuracy, threshold)
+    survivors = reached if allowed is None else reached & allowed
     frontier = np.zeros(len(points), bool)
     frontier[survivors] = pareto_front(sparsity[survivors], unfairness[survivors])
     values = value(sparsity, unfairness, weight)
     if not frontier.any():
-        reason = NO_POINTS if not len(points) else NOT_ESTIMATED if survivors.any() else BELOW_THRESHOLD
-        return Choice(threshold, weight, measure, survivors, frontier, values, reason=reason)
+        lacking = NOT_ESTIMATED if survivors.any() else FLOORS_BROKEN if reached.any() else BELOW_THRESHOLD
+        reason = lacking if len(points) else NO_POINTS
+        return Choice(threshold, weight, measure, survivors, frontier, values, reason=reason, allowed=allowed)
 
     def best(among: NDArray[np.bool_]) -> int | None:
         rows = np.flatnonzero(among & ~np.isnan(values))
@@ -98,18 +112,23 @@ def choose(points: pd.DataFrame, threshold: float, weight: float, measure: str =
         runner_up=runner_up,
         against_runner_up=_give_up(columns, chosen, runner_up),
         against_dense=_give_up(columns, chosen, _dense(points, chosen)),
+        allowed=allowed,
     )
 
 
 def choices_by_measure(
-    points: pd.DataFrame, threshold: float, weight: float, measures: Sequence[str] | None = None
+    points: pd.DataFrame,
+    threshold: float,
+    weight: float,
+    measures: Sequence[str] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
 ) -> pd.DataFrame:
     """One row per measure: measure, chosen, runner_up (places, <NA> if none), sparsity, accuracy, unfairness, reason.
 
     The weight is the same number for each, although the measures have different units.
     """
     keys = [key for key in UNFAIRNESS if key in points] if measures is None else measures
-    choices = [choose(points, threshold, weight, key) for key in keys]
+    choices = [choose(points, threshold, weight, key, allowed) for key in keys]
     numbers = np.array([_numbers(points, c) for c in choices]).reshape(-1, 3)
     return pd.DataFrame(
         {

@@ -1,5 +1,7 @@
 """Why did the other operating points lose?"""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -13,13 +15,13 @@ LOWER = "lower value at this weight"
 EQUAL = "equal to the chosen point"
 
 
-def rivals(points: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+def rivals(points: pd.DataFrame, choice: Choice, broken: Sequence[str] | None = None) -> pd.DataFrame:
     """One row per point other than the chosen one, best value first: position, identity, level, n_seeds, sparsity,
     accuracy, unfairness, value, behind, reason, dominated_by.
 
     `behind` is the chosen point's value minus this one's; `dominated_by` is the place of the fairest frontier point
     that is at least as sparse, <NA> unless the reason is DOMINATED. A point below the threshold may have a higher
-    value.
+    value. `broken` says which floor a point breaks, as `floors.broken` does; without it, it is the threshold.
     """
     table = points[[*MODEL, "level", "n_seeds", "sparsity", "accuracy", choice.measure]]
     table = table.rename(columns={choice.measure: "unfairness"}).assign(value=choice.values)
@@ -27,8 +29,9 @@ def rivals(points: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     known = table[["sparsity", "unfairness"]].notna().all(axis=1).to_numpy()
     twins = np.isin(table["position"], choice.twins)
     table["behind"] = np.nan if choice.chosen is None else choice.values[choice.chosen] - choice.values
+    below = BELOW if broken is None else np.where([bool(text) for text in broken], broken, BELOW)
     table["reason"] = np.select(
-        [~choice.survivors, ~known, ~choice.frontier, twins], [BELOW, UNKNOWN, DOMINATED, EQUAL], LOWER
+        [~choice.survivors, ~known, ~choice.frontier, twins], [below, UNKNOWN, DOMINATED, EQUAL], LOWER
     )
     dominated = choice.survivors & known & ~choice.frontier
     table["dominated_by"] = pd.array(_dominators(table, choice), dtype="Int64")

@@ -53,10 +53,11 @@ def agreement(
 
     `seeds` comes from `seed_points`, `points` from `operating_points` (rows may be left out); `grid` is their
     `seed_grid`, where it is kept. One draw serves all points: runs of one seed share split and dense network, so they
-    are compared within it. All resamples are counted while seeds are few, else `n_resamples` are drawn. One point is
-    chosen in each: a tie goes as `choose` breaks it. `passes` is the share of resamples that reach the threshold. A
-    point with one seed takes part with its one value and has the reason ONE_SEED; where every contender is such, shares
-    and `nothing` are NaN. Points that no draw can choose are no contenders.
+    are compared within it. Floors for groups stand as the means of all seeds have them. All resamples are counted while
+    seeds are few, else `n_resamples` are drawn. One point is chosen in each: a tie goes as `choose` breaks it.
+    `passes` is the share of resamples that reach the threshold. A point with one seed takes part with its one value and
+    has the reason ONE_SEED; where every contender is such, shares and `nothing` are NaN. Points that no draw can choose
+    are no contenders.
     """
     grid = seed_grid(seeds, choice.measure, n_resamples, seed) if grid is None else grid
     position, n = _contenders(points, grid, choice)
@@ -165,10 +166,11 @@ def _contenders(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> tuple[I
     values = value(grid.sparsity[:, number], grid.unfairness[:, number], choice.weight)
     accuracy = grid.accuracy[:, number]
     n = np.isfinite(accuracy).sum(axis=0)
-    sure = reaches(np.fmin.reduce(accuracy), choice.threshold)
+    sure = reaches(np.fmin.reduce(accuracy), choice.threshold) & _allowed(choice)
     beaten = np.fmin.reduce(values)[sure].max(initial=-np.inf) - _slack(choice)
     could = np.fmax.reduce(values) >= beaten
     could &= reaches(np.fmax.reduce(accuracy), choice.threshold - ROUNDING)
+    could &= _allowed(choice)
     could[[at for at in (choice.chosen, choice.runner_up) if at is not None]] = True
     places = np.flatnonzero(could & (n > 0))
     return places, n[places]
@@ -181,7 +183,11 @@ def _could_dominate(grid: SeedGrid, number: Ints, place: int, choice: Choice) ->
     could &= np.fmin.reduce(grid.unfairness[:, number]) <= np.fmax.reduce(grid.unfairness[:, mine]) + ROUNDING
     could &= reaches(np.fmax.reduce(grid.accuracy[:, number]), choice.threshold - ROUNDING)
     could[place] = False
-    return np.flatnonzero(could)
+    return np.flatnonzero(could & _allowed(choice))
+
+
+def _allowed(choice: Choice) -> NDArray[np.bool_]:
+    return np.ones(len(choice.survivors), bool) if choice.allowed is None else choice.allowed
 
 
 def _firsts(tied: NDArray[np.bool_], unfairness: Floats, accuracy: Floats) -> Ints:

@@ -96,19 +96,45 @@ def split_choice(
     return _mean(reports)
 
 
+def halves_choice(sparsity: ArrayLike, accuracy: ArrayLike, gap: ArrayLike, rule: Rule) -> Optimism:
+    """Chosen on one half and reported on the other, then swapped, from numbers by network, split and half."""
+    levels, parts, gap = np.asarray(sparsity, float), np.asarray(accuracy, float), np.asarray(gap, float)
+    reports = [
+        _reported(_pick(levels, parts[:, split, here], gap[:, split, here], rule), parts[:, split], gap[:, split], here)
+        for split in range(parts.shape[1])
+        for here in (0, 1)
+    ]
+    return _mean(reports)
+
+
 Report = tuple[int | None, float, float, float, float]
 """The chosen network, its gap here and elsewhere, its accuracy here and elsewhere."""
 
 
 def _chosen_and_reported(sparsity: Floats, here: Answers, elsewhere: Answers, rule: Rule) -> Report:
     accuracy, gap = gaps(here)
-    values = np.where(reaches(accuracy, rule.threshold), value(sparsity, gap, rule.weight), np.nan)
-    if np.isnan(values).all():
+    chosen = _pick(sparsity, accuracy, gap, rule)
+    if chosen is None:
         return None, np.nan, np.nan, np.nan, np.nan
-    chosen = int(np.lexsort((-accuracy, gap, -np.where(np.isnan(values), -np.inf, values)))[0])
     accuracy_elsewhere, gap_elsewhere = gaps(Answers(elsewhere.right[[chosen]], elsewhere.group))
     numbers = gap[chosen], gap_elsewhere[0], accuracy[chosen], accuracy_elsewhere[0]
     one, other, three, four = (float(number) for number in numbers)
+    return chosen, one, other, three, four
+
+
+def _pick(sparsity: Floats, accuracy: Floats, gap: Floats, rule: Rule) -> int | None:
+    """The network that the rule takes; None where none reaches the threshold."""
+    values = np.where(reaches(accuracy, rule.threshold), value(sparsity, gap, rule.weight), np.nan)
+    if np.isnan(values).all():
+        return None
+    return int(np.lexsort((-accuracy, gap, -np.where(np.isnan(values), -np.inf, values)))[0])
+
+
+def _reported(chosen: int | None, accuracy: Floats, gap: Floats, here: int) -> Report:
+    """What the chosen network has on the half (column) that chose it and on the other one."""
+    if chosen is None:
+        return None, np.nan, np.nan, np.nan, np.nan
+    one, other, three, four = (float(part[chosen, half]) for part in (gap, accuracy) for half in (here, 1 - here))
     return chosen, one, other, three, four
 
 
