@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.analysis.frontier.halves import Halves, half_numbers
-from engine.analysis.frontier.validation_choice import Answers, Rule, halves_choice, split_choice
+from engine.analysis.frontier.validation_choice import Answers, Halves, Rule, half_numbers, halves_choice, split_choice
 
 N, N_NETWORKS, N_GROUPS = 900, 12, 4
 
