@@ -49,7 +49,7 @@ def _could_be_least(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> NDA
 
 
 def _weighted_ends(values: Floats, weights: Floats, share: float) -> tuple[float, float]:
-    """The values between which the middle `share` of the finite ones' weight lies; NaN if they have under half of all."""
+    """Ends of the middle `share` of the finite values' weight; NaN if they have under half of all."""
     known = np.isfinite(values)
     if weights[known].sum() < 0.5:
         return np.nan, np.nan
