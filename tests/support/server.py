@@ -43,14 +43,14 @@ class Served:
 
 
 @contextmanager
-def serve(studies: Path, log: Path, script: str = "serve.py") -> Iterator[Served]:
+def serve(studies: Path, log: Path, script: str = "serve.py", top: Path = TOP) -> Iterator[Served]:
     """The dashboard over a folder of studies, with the settings that ship, on a free port; ends with the block."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
     with open(log, "wb") as file:
         process = subprocess.Popen(
             command,
-            cwd=TOP,
+            cwd=top,
             env=os.environ | {"PRUNESCOPE_STUDIES": str(studies)},
             stdout=file,
             stderr=subprocess.STDOUT,

@@ -1,4 +1,8 @@
-"""A visitor without a browser: opens a page over the dashboard's socket, moves widgets, times each rerun."""
+"""A visitor without a browser: opens a page over the dashboard's socket, moves widgets, times each rerun.
+
+As a browser does, it asks for no more than the fragment that a widget stands in, and says which messages it has, so that
+they are not sent again; it keeps those of the rerun before, a browser those of the last two.
+"""
 
 import time
 from dataclasses import dataclass, field
@@ -13,7 +17,26 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 MAX_MESSAGE_BYTES = 64 * 2**20
-DONE = ForwardMsg.ScriptFinishedStatus.Value("FINISHED_SUCCESSFULLY")
+DONE = {
+    ForwardMsg.ScriptFinishedStatus.Value(name)
+    for name in ("FINISHED_SUCCESSFULLY", "FINISHED_FRAGMENT_RUN_SUCCESSFULLY")
+}
+CONTROLS = ("slider", "selectbox", "button_group", "multiselect", "checkbox")
+
+
+@dataclass(frozen=True)
+class Control:
+    """A widget that was shown: what kind it is, what it was sent as, and the fragment that it stands in, if any."""
+
+    kind: str
+    shown: Any
+    fragment: str
+
+    @property
+    def options(self) -> list[str]:
+        """What can be chosen; empty where any number can."""
+        options = [] if self.kind == "checkbox" else self.shown.options
+        return [option if isinstance(option, str) else option.content for option in options]
 
 
 @dataclass(frozen=True)
@@ -27,17 +50,18 @@ class Rerun:
 
 @dataclass
 class Visitor:
-    """One session on one page; `widgets` holds the identity of each widget that it was shown, by key."""
+    """One session on one page; `widgets` holds what it was shown, by key."""
 
     address: str
     page: str = ""
     settings: dict[str, str] = field(default_factory=dict)
     """What stands in the address, as the browser writes it when a bound widget moves."""
-    widgets: dict[str, Any] = field(default_factory=dict)
+    widgets: dict[str, Control] = field(default_factory=dict)
     markdown: list[str] = field(default_factory=list)
     """Texts of the last rerun."""
     _states: WidgetStates = field(default_factory=WidgetStates)
     _script: str = ""
+    _cached: set[str] = field(default_factory=set)
     _socket: ClientConnection | None = None
 
     async def __aenter__(self) -> "Visitor":
@@ -57,19 +81,24 @@ class Visitor:
         return await self._rerun()
 
     async def move(self, key: str, value: Any) -> Rerun:
-        """Set a slider to a value, as a person does who lets go of it."""
-        shown = self.widgets[key]
-        state = next((s for s in self._states.widgets if s.id == shown.id), None)
+        """Set a control to a value, or to one of its options, as a person does who lets go of it."""
+        control = self.widgets[key]
+        identity = control.shown.id
+        state = next((s for s in self._states.widgets if s.id == identity), None)
         if state is None:
-            state = self._states.widgets.add(id=shown.id)
-        if len(shown.options):
+            state = self._states.widgets.add(id=identity)
+        if control.kind == "selectbox":
+            state.string_value = str(value)
+        elif control.kind == "checkbox":
+            state.bool_value = bool(value)
+        elif control.options:
             state.string_array_value.data[:] = [str(value)]
         else:
             state.double_array_value.data[:] = [float(value)]
         self.settings[key] = str(value)
-        return await self._rerun()
+        return await self._rerun(control.fragment)
 
-    async def _rerun(self) -> Rerun:
+    async def _rerun(self, fragment: str = "") -> Rerun:
         assert self._socket is not None
         ask = BackMsg()
         ask.rerun_script.query_string = urlencode(self.settings)
@@ -78,10 +107,13 @@ class Visitor:
             ask.rerun_script.page_script_hash = self._script
         else:
             ask.rerun_script.page_name = self.page
+        ask.rerun_script.fragment_id = fragment
+        ask.rerun_script.cached_message_hashes.extend(sorted(self._cached))
         ask.rerun_script.context_info.timezone = "UTC"
         ask.rerun_script.context_info.locale = "en-US"
         ask.rerun_script.context_info.url = f"{self.address}/{self.page}"
         self.markdown.clear()
+        before, self._cached = self._cached, set()
         began, n_bytes, errors = time.perf_counter(), 0, []
         await self._socket.send(ask.SerializeToString())
         while True:
@@ -91,13 +123,18 @@ class Visitor:
             message = ForwardMsg.FromString(content)
             errors += self._take(message)
             if message.WhichOneof("type") == "script_finished":
-                if message.script_finished != DONE:
+                if message.script_finished not in DONE:
                     errors.append(ForwardMsg.ScriptFinishedStatus.Name(message.script_finished))
+                self._cached |= before if fragment else set()
                 return Rerun(time.perf_counter() - began, n_bytes, tuple(errors))
 
     def _take(self, message: ForwardMsg) -> list[str]:
         """Keep what a message shows; the errors in it."""
         kind = message.WhichOneof("type")
+        if message.metadata.cacheable:
+            self._cached.add(message.hash)
+        if kind == "ref_hash":
+            self._cached.add(message.ref_hash)
         if kind == "navigation":
             self._script = message.navigation.page_script_hash
         if kind == "page_not_found":
@@ -108,8 +145,9 @@ class Visitor:
         shown = element.WhichOneof("type")
         if shown == "exception":
             return [element.exception.message or element.exception.type]
-        if shown == "slider":
-            self.widgets[element.slider.id.rsplit("-", 1)[-1]] = element.slider
+        if shown in CONTROLS:
+            control = Control(shown, getattr(element, shown), message.delta.fragment_id)
+            self.widgets[control.shown.id.split("-", 2)[-1]] = control
         if shown == "markdown":
             self.markdown.append(element.markdown.body)
         return []
