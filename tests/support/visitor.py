@@ -1,7 +1,7 @@
 """A visitor without a browser: opens a page over the dashboard's socket, moves widgets, times each rerun.
 
-As a browser does, it asks for no more than the fragment that a widget stands in, and says which messages it has, so that
-they are not sent again; it keeps those of the rerun before, a browser those of the last two.
+As a browser does, it asks for no more than the fragment that a widget stands in, and says which messages it has, so
+that they are not sent again; it keeps those of the rerun before, a browser those of the last two.
 """
 
 import time
@@ -17,10 +17,10 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 MAX_MESSAGE_BYTES = 64 * 2**20
-DONE = {
-    ForwardMsg.ScriptFinishedStatus.Value(name)
-    for name in ("FINISHED_SUCCESSFULLY", "FINISHED_FRAGMENT_RUN_SUCCESSFULLY")
-}
+DONE = [
+    ForwardMsg.FINISHED_SUCCESSFULLY,
+    ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
+]
 CONTROLS = ("slider", "selectbox", "button_group", "multiselect", "checkbox")
 
 
