@@ -8,17 +8,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from engine.analysis.columns import CLASS, EXPERIMENT
-from engine.analysis.curves.baseline import baselines
-from engine.analysis.curves.controls import Controls
+from engine.analysis.columns import CLASS
 from engine.analysis.gate.judge import Candidate, judge, overall
 from engine.analysis.gate.rules import PASS, Finding, Policy
 from engine.errors import PruneScopeError, unknown_name
 from engine.exchange.sandbox import Source, import_file
-from engine.pruning.techniques import untrained_techniques
+from engine.shipping.baseline_run import baseline_of
+from engine.shipping.check_shipped import read_shipped
+from engine.shipping.facts import RECORD
 from engine.shipping.gate_report import as_markdown
 from engine.shipping.policy import read_policy
-from engine.store import catalog
+from engine.shipping.predictions import PREDICTIONS
+from engine.store.parquet import from_parquet
 from engine.store.study import Study, examples_name
 
 MEASURED = ("latency_ms", "bytes", "macs", "weights")
@@ -62,7 +63,7 @@ def gate(
     level: int | None = None,
     measures: dict[str, float] | None = None,
 ) -> Gated:
-    """Judge a candidate: a run of `study` at a level (the last without one), or a file of predictions.
+    """Judge a candidate: a run of `study` at a level (the last without one), a file of predictions, a shipped folder.
 
     A run is compared with the same training unpruned, where that is recorded, else with its own dense level; a file
     with the dense rows in it. `baseline` names another run or file.
@@ -74,7 +75,8 @@ def gate(
             if column != CLASS and column not in here.examples:
                 raise unknown_name(column, [CLASS, *_group_columns(here.examples)], "column of groups")
     answers = None if before is None else _aligned(before, here)
-    subject = Candidate(here.examples, here.answers, answers, measures or {}, here.class_names)
+    known = shipped_measures(Path(candidate)) if is_shipped(candidate) else {}
+    subject = Candidate(here.examples, here.answers, answers, {**known, **(measures or {})}, here.class_names)
     title = here.name if before is None else f"{here.name}, against {before.name}"
     return Gated(title, tuple(judge(rules, subject)))
 
@@ -96,7 +98,9 @@ def assert_gate(
 def _models(
     candidate: str | Path, baseline: str | Path | None, study: str | Path | None, level: int | None
 ) -> tuple[Model, Model | None]:
-    if _is_file(candidate):
+    if is_shipped(candidate):
+        here, dense = _from_folder(Path(candidate))
+    elif _is_file(candidate):
         here, dense = _from_file(Path(candidate))
     elif study is None:
         raise PruneScopeError(f"There is no file {candidate}; a run needs --study, the folder where it lies.")
@@ -142,30 +146,39 @@ def _from_run(study: Study, key: str, level: int | None) -> tuple[Model, Model |
     here = Model(f"run {key} level {at}", examples, names, matrix[levels == at])
     if at == 0:
         return here, None
-    run, where = _baseline(study, key, at)
+    run, where = baseline_of(study, key, at)
     stages, answers = study.prediction_matrix(run)
     if where not in stages:
         return here, None
     return here, Model(f"run {run} level {where}", examples, names, answers[stages == where])
 
 
-def _baseline(study: Study, key: str, level: int) -> tuple[str, int]:
-    """Run and level of what the run at this level is compared with: its control where there is one, else its start."""
-    tables = catalog.refresh(study)
-    rows = tables.levels[(tables.levels["run"].astype(str) == key).to_numpy()]
-    if rows.empty:  # a control itself
-        return key, 0
-    controls = [_of_experiment(table, rows) for table in (tables.control_levels, tables.control_classes)]
-    pairs = baselines(rows, Controls(controls[0], controls[1], untrained=untrained_techniques()))
-    pair = pairs[(pairs["level"] == level).to_numpy()]
-    return (key, 0) if pair.empty else (str(pair["baseline"].iloc[0]), int(pair["baseline_level"].iloc[0]))
+def is_shipped(name: str | Path) -> bool:
+    """Whether this is a folder that `ship` wrote."""
+    return (Path(name) / RECORD).is_file()
 
 
-def _of_experiment(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the experiment of these."""
-    for name in EXPERIMENT:
-        table = table[(table[name].astype(str) == str(rows[name].iloc[0])).to_numpy()]
-    return table
+def _from_folder(folder: Path) -> tuple[Model, Model | None]:
+    """The model of a shipped folder, as it was recorded, and its baseline."""
+    shipped = read_shipped(folder)
+    rows = from_parquet((folder / PREDICTIONS).read_bytes(), PREDICTIONS).to_pandas()
+    number = {name: code for code, name in enumerate(shipped.classes)}
+    models: dict[str, Model] = {}
+    for role, table in rows.groupby("model", sort=False):
+        own = [name for name in table if name not in ("model", "technique", "sparsity", "seed", "prediction")]
+        examples = table[own].reset_index(drop=True).assign(label=table["label"].map(number).to_numpy())
+        name = folder.name if role == "model" else f"baseline of {folder.name}"
+        models[str(role)] = Model(name, examples, shipped.classes, table["prediction"].map(number).to_numpy()[None])
+    return models["model"], models.get("baseline")
+
+
+def shipped_measures(folder: Path) -> dict[str, float]:
+    """What was measured of a shipped model, by the names of a policy."""
+    shipped = read_shipped(folder)
+    costs, timed = shipped.costs, shipped.costs["milliseconds"]
+    latency = {"latency_ms": timed["batch_1"]["median"]} if "batch_1" in timed else {}
+    equal = {"answers_equal": shipped.n_equal / shipped.n_answers}
+    return {**{name: float(costs[name]) for name in ("bytes", "macs", "weights")}, **latency, **equal}
 
 
 def _from_file(path: Path) -> tuple[Model, Model | None]:

@@ -28,6 +28,7 @@ from engine.store.study import Study as RecordedStudy
 from engine.study_folders import SOURCE
 
 if TYPE_CHECKING:
+    from engine.shipping.facts import Shipped
     from engine.sweeps.worker import Result
 
 
@@ -78,6 +79,27 @@ class Study(RecordedStudy):
             return run_sweep(
                 preset, context, workers, lambda event: watch(event) if isinstance(event, Progress) else None
             )
+
+    def ship(
+        self,
+        run: str,
+        level: int,
+        to: str | Path,
+        *,
+        accept: bool = False,
+        device: str = "auto",
+        watch: Watcher = _silent,
+    ) -> "Shipped":
+        """Write the model of a run at a level as a folder of files, and return what was proved and measured.
+
+        Weights come from a kept checkpoint, or the run is computed again. Where an answer differs from the record
+        nothing is written, unless that is accepted.
+        """
+        from engine.shipping.shipment import Order, ship
+
+        with trusting():
+            order = Order(run, level, Path(to).expanduser(), self.data, device, accept, watch=watch)
+            return ship(self, order)
 
     # -- recording ----------------------------------------------------------------------------------------------
 

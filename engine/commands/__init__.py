@@ -23,6 +23,8 @@ COMMANDS = {
     "data": "get_data",
     "import": "import_file",
     "export": "export_study",
+    "ship": "ship.ship_run",
+    "check": "ship.check_folder",
     "gate": "ship.gate_candidate",
 }
 """Commands and their modules, loaded when they are asked for: a server need not wait for what a run needs."""

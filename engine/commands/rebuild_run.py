@@ -11,8 +11,8 @@ from engine.commands.progress import run_display
 from engine.commands.trust import add_trust
 from engine.datasets.dataset_table import data_root
 from engine.errors import PruneScopeError
+from engine.runs.reproduce import RunComparison, compare_runs, reproduction_spec
 from engine.store.study import Study
-from engine.sweeps.reproduce import RunComparison, compare_runs, reproduction_spec
 
 
 def add(commands: "_SubParsersAction[ArgumentParser]") -> None:

@@ -87,7 +87,7 @@ def _facts(finding: Finding) -> dict[str, Any]:
 
 def _amount(rule: Rule, value: float) -> str:
     if not rule.row.is_share:
-        return f"{value:,.6g} {rule.row.unit}"
+        return f"{value:,.6g} {rule.row.unit}".rstrip()
     is_difference = rule.row.side == AT_MOST
     return f"{100 * value:.1f} points" if is_difference else f"{100 * value:.1f} %"
 

@@ -51,6 +51,12 @@ class Quantized:
     network: nn.Module
     tensors: dict[str, Tensor]
 
+    @property
+    def plain(self) -> nn.Module:
+        """The network with torch's own products of integers, which can be exported."""
+        network: nn.Module = self.network._network[0] if isinstance(self.network, _InEightBits) else self.network
+        return network
+
 
 def quantize_network(network: nn.Module, way: str, calibration: Split) -> Quantized:
     """A quantized copy of the network; activations are shown the first hundred images of the split."""

@@ -38,6 +38,7 @@ MEASURES: dict[str, MeasureRow] = {
         MeasureRow("group_loss", "largest loss of a group", AT_MOST, needs_groups=True, needs_baseline=True),
         MeasureRow("gap", "gap between groups", AT_MOST, needs_groups=True),
         MeasureRow("same_answers", "answers equal to the baseline's", AT_LEAST, needs_baseline=True),
+        MeasureRow("answers_equal", "share of the file's answers equal to the record", AT_LEAST, is_share=False),
         MeasureRow("latency_ms", "latency", AT_MOST, is_share=False, unit="ms"),
         MeasureRow("bytes", "size", AT_MOST, is_share=False, unit="bytes"),
         MeasureRow("macs", "multiply-accumulates", AT_MOST, is_share=False, unit="MACs"),

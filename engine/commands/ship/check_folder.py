@@ -1,0 +1,24 @@
+"""`check`: is a shipped folder whole, and does its model answer as recorded?"""
+
+from argparse import ArgumentParser, Namespace, _SubParsersAction
+from pathlib import Path
+
+from engine.datasets.location import data_root
+
+
+def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    """Add `check`."""
+    parser = commands.add_parser("check", help="look whether a shipped folder is whole and answers as recorded")
+    parser.add_argument("folder", help="folder that `ship` wrote")
+    parser.add_argument("--data", help="root of the data sets (default: $PRUNESCOPE_DATA, or a cache folder)")
+    parser.set_defaults(act=check_folder)
+
+
+def check_folder(options: Namespace) -> int:
+    """Say what holds and what does not; 1 where anything is wrong."""
+    from engine.shipping.check_shipped import check_shipped
+
+    checked = check_shipped(Path(options.folder).expanduser(), data_root(options.data))
+    for sentence in (*checked.right, *checked.unknown, *checked.wrong):
+        print(sentence)
+    return 1 if checked.wrong else 0

@@ -1,0 +1,124 @@
+"""What is said of a shipped model: one record, from which its card, its bill of materials and its check are made."""
+
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import pandas as pd
+import torch
+
+import engine
+from engine.analysis.example_columns import group_columns
+from engine.run_spec import settings
+from engine.shipping.measure import Costs
+from engine.shipping.trained import Trained
+from engine.store.study import Study, examples_name
+
+RECORD = "shipped.json"
+
+
+class GroupRow(msgspec.Struct, frozen=True):
+    """A class or a group: its size, and its accuracy before and after."""
+
+    grouping: str
+    group: str
+    n: int
+    baseline: float | None
+    accuracy: float
+
+
+class Shipped(msgspec.Struct, frozen=True, kw_only=True):
+    """The record that lies in the folder."""
+
+    prunescope: str
+    made: str
+    study: str
+    run: str
+    level: int
+    settings: dict[str, Any]
+    sparsity: float
+    accuracy: float
+    baseline_run: str
+    baseline_level: int
+    baseline_accuracy: float | None
+    classes: list[str]
+    image_shape: list[int]
+    n_answers: int
+    n_equal: int
+    n_equal_torch: int
+    answers_by: str
+    """What gave the answers that were compared: ONNX Runtime, or torch where there is no ONNX file."""
+    costs: dict[str, Any]
+    dense_costs: dict[str, Any]
+    timed_on: str
+    groups: list[GroupRow]
+    notes: list[str]
+    provenance: dict[str, Any]
+    versions: dict[str, str]
+    files: dict[str, str]
+    decision: str = ""
+    """Key of the decision in the study that chose this model."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The recorded answers of the model and of its baseline, and where the baseline comes from."""
+
+    answers: np.ndarray
+    baseline: np.ndarray | None
+    baseline_run: str
+    baseline_level: int
+
+
+def group_rows(examples: pd.DataFrame, class_names: Sequence[str], compared: Compared) -> list[GroupRow]:
+    """Accuracy of every class, and of every group that the examples name."""
+    labels = examples["label"].to_numpy()
+    right = compared.answers == labels
+    before = None if compared.baseline is None else compared.baseline == labels
+    groupings = {"class": np.asarray(class_names)[labels]}
+    groupings |= {name: examples[name].astype(str).to_numpy() for name in group_columns(examples)}
+    rows = []
+    for grouping, members in groupings.items():
+        for group in dict.fromkeys(class_names) if grouping == "class" else sorted(set(members)):
+            here = members == group
+            if here.any():
+                was = None if before is None else float(before[here].mean())
+                rows.append(GroupRow(grouping, str(group), int(here.sum()), was, float(right[here].mean())))
+    return rows
+
+
+def cost_facts(costs: Costs) -> dict[str, Any]:
+    """Costs as the record says them."""
+    facts = asdict(costs)
+    timed = {f"batch_{batch}": asdict(timing) for batch, timing in costs.milliseconds.items()}
+    return {**{name: value for name, value in facts.items() if name != "milliseconds"}, "milliseconds": timed}
+
+
+def origin(study: Study, trained: Trained, run: str) -> dict[str, Any]:
+    """Where the model comes from, by the names of the record."""
+    name = examples_name(trained.spec)
+    return {
+        "prunescope": engine.__version__,
+        "study": str(study.info.get("title", study.path.name)),
+        "run": run,
+        "level": trained.level,
+        "settings": settings(trained.spec),
+        "classes": study.class_facts(name)["name"].astype(str).tolist(),
+        "image_shape": list(trained.workspace.test.images.shape[1:]),
+        "provenance": study.run_record(run).provenance,
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """What the files were made with."""
+    found = {"python": platform.python_version(), "torch": str(torch.__version__)}
+    for name in ("onnx", "onnxruntime"):
+        try:
+            found[name] = __import__(name).__version__
+        except ImportError:
+            continue
+    return found

@@ -1,0 +1,88 @@
+"""What a network costs, measured: weights, multiplications, bytes, and milliseconds beside the dense network's."""
+
+import platform
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+BATCHES = (1, 32)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Median milliseconds of a call, and the middle half of all calls."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a network costs. `weights` counts those that are not zero, `stored` all that the file holds.
+
+    `macs` are multiplications with addition of one image, zeros included, as ordinary kernels do them all.
+    """
+
+    weights: int
+    stored: int
+    macs: int
+    bytes: int
+    bytes_zipped: int
+    milliseconds: dict[int, Timing]
+
+    def row(self) -> dict[str, float]:
+        """One flat row of numbers, by the names that the gate and the Frontier know."""
+        timed = {f"ms_{batch}": timing.median for batch, timing in self.milliseconds.items()}
+        plain = {name: value for name, value in asdict(self).items() if name != "milliseconds"}
+        return {**plain, **timed}
+
+
+def n_weights(network: nn.Module) -> tuple[int, int]:
+    """Weights of matrices and kernels that are not zero, and all of them."""
+    weights = [tensor for tensor in network.state_dict().values() if tensor.is_floating_point() and tensor.dim() > 1]
+    return int(sum(torch.count_nonzero(tensor) for tensor in weights)), sum(tensor.numel() for tensor in weights)
+
+
+def macs(network: nn.Module, images: Tensor) -> int:
+    """Multiplications with addition that one image takes."""
+    counter = FlopCounterMode(display=False)
+    with torch.no_grad(), counter:
+        network(images[:1])
+    return int(counter.get_total_flops() // 2)
+
+
+def zipped(content: bytes) -> int:
+    """Bytes when zipped, which is where zeros count."""
+    return len(zlib.compress(content, 6))
+
+
+def timings(calls: Sequence[Callable[[], object]], rounds: int = 60, seconds: float = 4.0) -> list[Timing]:
+    """Milliseconds of each call, taken in turns, so that a busy moment is shared."""
+    taken: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        call()
+    begun = time.perf_counter()
+    for done in range(rounds):
+        for call, times in zip(calls, taken, strict=True):
+            before = time.perf_counter()
+            call()
+            times.append(1000 * (time.perf_counter() - before))
+        if done >= 9 and time.perf_counter() - begun > seconds:
+            break
+    return [Timing(*(float(part) for part in np.percentile(times, (50, 25, 75)))) for times in taken]
+
+
+def processor_name() -> str:
+    """What the processor calls itself."""
+    facts = Path("/proc/cpuinfo")
+    lines = facts.read_text(errors="replace").splitlines() if facts.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,110 @@
+"""The network of a run at a level: from the checkpoint that was kept, or computed again from the run's settings."""
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from safetensors.torch import load
+from torch import Tensor, nn
+
+from engine.errors import PruneScopeError
+from engine.pruning.schedules import planned_levels
+from engine.pruning.techniques import TECHNIQUES
+from engine.run_spec import RunSpec, Watcher
+from engine.runs.dense import dense_network
+from engine.runs.reproduce import reproduction_spec
+from engine.runs.run import run_experiment
+from engine.runs.workspace import Workspace, open_workspace
+from engine.store.study import Study, examples_name
+from engine.training.device import pick_device, reproducible
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A network of a study with its weights, and the data that it was trained and tested on."""
+
+    spec: RunSpec
+    level: int
+    network: nn.Module
+    workspace: Workspace
+    computed: bool
+    """Whether it was computed again."""
+
+    @property
+    def quantizes(self) -> str:
+        """The way in which this level was put into eight bits; empty where it was not."""
+        return TECHNIQUES[self.spec.technique].quantizes if self.level else ""
+
+
+def checkpoint_file(level: int) -> str:
+    """Where a run keeps the weights of a level, if it does."""
+    return f"checkpoints/level-{level:03d}.safetensors"
+
+
+def seconds_needed(study: Study, run: str, level: int) -> float:
+    """About how long computing the run again up to this level takes, by how long it took; 0 with a checkpoint."""
+    record = study.run_record(run)
+    if checkpoint_file(level) in record.files:
+        return 0.0
+    trainings = len(planned_levels(record.spec)) + 1
+    return float(record.provenance.get("seconds", np.nan)) * (level + 1) / trainings
+
+
+def trained_network(
+    study: Study, run: str, level: int, root: Path, device: str = "auto", watch: Watcher = lambda progress: None
+) -> Trained:
+    """The network of a run at a level; refused where run, level or data are not what they should be."""
+    spec = reproduction_spec(study, run, None)
+    levels = study.prediction_matrix(run)[0].tolist()
+    if level not in levels:
+        raise PruneScopeError(f"Run {run} has no level {level}; it has {min(levels)} to {max(levels)}.")
+    record = study.run_record(run)
+    with reproducible(pick_device(device)):
+        workspace = open_workspace(spec, root, device)
+    _check_examples(study, spec, workspace)
+    if checkpoint_file(level) in record.files:
+        weights = _weights(study.run_file(run, checkpoint_file(level), record))
+        computed = False
+    else:
+        weights = _computed(study, run, level, root, device, watch)
+        computed = True
+    network = workspace.new_network(spec)
+    network.load_state_dict(weights)
+    return Trained(spec, level, network.eval(), workspace, computed)
+
+
+def again_spec(study: Study, run: str, level: int) -> RunSpec:
+    """The spec that computes the run again up to this level, and keeps the weights."""
+    return replace(reproduction_spec(study, run, max(level, 1)), keep_checkpoints=True)
+
+
+def untrained(trained: Trained) -> Trained:
+    """The same network before anything was cut: what the dense one costs."""
+    return replace(trained, level=0, network=trained.workspace.new_network(trained.spec).eval())
+
+
+def _computed(study: Study, run: str, level: int, root: Path, device: str, watch: Watcher) -> dict[str, Tensor]:
+    """The weights of a level, by computing the run again up to it, aside."""
+    with tempfile.TemporaryDirectory() as folder:
+        aside = Study(folder)
+        if level == 0:
+            spec = reproduction_spec(study, run)
+            with reproducible(pick_device(device)):
+                return dense_network(spec, aside, open_workspace(spec, root, device), watch).trained
+        key = run_experiment(again_spec(study, run, level), aside, root, device, watch).key
+        return _weights(aside.run_file(key, checkpoint_file(level)))
+
+
+def _weights(content: bytes) -> dict[str, Tensor]:
+    return {name.removeprefix("weights/"): tensor for name, tensor in load(content).items()}
+
+
+def _check_examples(study: Study, spec: RunSpec, workspace: Workspace) -> None:
+    """Refuse a data set that is not the one that the run was tested on."""
+    kept, here = study.examples(examples_name(spec))["label"].to_numpy(), workspace.dataset.test.labels
+    if not np.array_equal(kept, here):
+        raise PruneScopeError(
+            f"The data set here has {len(here):,} test examples, and their labels are not those of the {len(kept):,} "
+            "that the run was tested on. Is it the same version?"
+        )

@@ -1,0 +1,203 @@
+"""A shipped folder is the network that was evaluated: proved by every answer, whole or not there, checked later."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+import prunescope as ps
+from engine.commands import main
+from engine.errors import PruneScopeError
+from engine.run_spec import RunSpec
+from engine.runs.run import run_experiment
+from engine.runs.workspace import open_workspace
+from engine.shipping import model_files, onnx_file
+from engine.specs.checks import validate_spec
+from engine.store import files as store_files
+from engine.store.study import Study
+
+ROOT = Path("unused")
+BASE = validate_spec(
+    RunSpec("digits", "lenet", "l1_structured", levels=2, share=0.4, epochs=2, learning_rate=0.1, batch_size=64)
+)
+IN_EIGHT_BITS = RunSpec(
+    "digits",
+    "lenet",
+    "int8_static",
+    treatment="finetune",
+    schedule="oneshot",
+    sparsities=(0.5,),
+    epochs=2,
+    learning_rate=0.1,
+    batch_size=64,
+)
+POINTS = {
+    "structured": BASE,
+    "unstructured": replace(BASE, technique="global_unstructured"),
+    "finetuned": replace(BASE, technique="global_unstructured", treatment="finetune", keep_checkpoints=True),
+    "mitigated": replace(BASE, technique="global_unstructured", mitigation="both"),
+    "static": IN_EIGHT_BITS,
+    "dynamic": replace(IN_EIGHT_BITS, technique="int8_dynamic"),
+}
+FILES = {"README.md", "SHA256SUMS", "bom.json", "load_model.py", "predictions.parquet", "shipped.json"}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> ps.Study:
+    made = ps.Study(tmp_path_factory.mktemp("ship") / "study", data=ROOT)
+    for spec in POINTS.values():
+        run_experiment(validate_spec(spec), made, ROOT, "cpu")
+    return made
+
+
+def key_of(point: str) -> str:
+    return validate_spec(POINTS[point]).key
+
+
+def images() -> np.ndarray:
+    return open_workspace(BASE, ROOT, "cpu").dataset.test.images
+
+
+def answers(study: Study, point: str, level: int) -> np.ndarray:
+    levels, matrix = study.prediction_matrix(key_of(point))
+    return matrix[levels == level][0]
+
+
+@pytest.mark.parametrize(
+    ("point", "level"), [("structured", 2), ("unstructured", 1), ("finetuned", 2), ("mitigated", 2)]
+)
+def test_every_file_answers_as_recorded(study: ps.Study, tmp_path: Path, point: str, level: int) -> None:
+    shipped = study.ship(key_of(point), level, tmp_path / "out")
+    recorded = answers(study, point, level)
+    assert shipped.n_equal == shipped.n_equal_torch == shipped.n_answers == len(recorded)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {*FILES, "model.onnx", "model.safetensors"}
+    session = onnx_file.onnx_session((tmp_path / "out" / "model.onnx").read_bytes())
+    assert np.array_equal(onnx_file.onnx_answers(session, images(), 100), recorded)
+    assert main(["check", str(tmp_path / "out")]) == 0
+
+
+def test_the_loader_needs_torch_and_safetensors_alone(study: ps.Study, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    study.ship(key_of("structured"), 2, folder)
+    np.save(tmp_path / "images.npy", images())
+    script = (
+        "import sys, numpy, torch; from load_model import load\n"
+        "scores = load('model.safetensors')(torch.from_numpy(numpy.load('../images.npy')))\n"
+        "numpy.save('../answers.npy', scores.argmax(1).numpy())\n"
+        "assert not any(name.split('.')[0] in ('engine', 'prunescope', 'onnx', 'pandas') for name in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=folder, check=True, env={"PYTHONPATH": str(folder)})
+    assert np.array_equal(np.load(tmp_path / "answers.npy"), answers(study, "structured", 2))
+
+
+@pytest.mark.parametrize("point", ["static", "dynamic"])
+def test_eight_bits_ship_in_torchs_own_format(study: ps.Study, tmp_path: Path, point: str) -> None:
+    shipped = study.ship(key_of(point), 1, tmp_path / "out")
+    assert shipped.n_equal_torch == shipped.n_answers
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert FILES | {"model.pt2"} <= names
+    assert ("model.onnx" in names) != any("no ONNX file" in note for note in shipped.notes)
+    assert shipped.costs["bytes"] < 0.5 * shipped.dense_costs["bytes"] or point == "dynamic"
+
+
+def test_cards_say_what_was_measured_and_fit_their_schema(study: ps.Study, tmp_path: Path) -> None:
+    shipped = study.ship(key_of("structured"), 2, tmp_path / "out")
+    bom = (tmp_path / "out" / "bom.json").read_text()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bom) is None
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert f"{shipped.n_answers:,} of {shipped.n_answers:,} answers of this file" in card
+    assert json.loads(card.split("model-index: ")[1].splitlines()[0])[0]["results"][0]["metrics"][0]["value"] == (
+        pytest.approx(shipped.accuracy, abs=1e-6)
+    )
+    assert shipped.costs["macs"] < shipped.dense_costs["macs"]
+    assert shipped.costs["stored"] < shipped.dense_costs["stored"]
+    by_class = [row for row in shipped.groups if row.grouping == "class"]
+    assert sum(row.n * row.accuracy for row in by_class) / shipped.n_answers == pytest.approx(shipped.accuracy)
+
+
+def test_unequal_answers_ship_only_when_accepted(
+    study: ps.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = onnx_file.onnx_answers
+    monkeypatch.setattr("engine.shipping.shipment.onnx_answers", lambda *given: np.roll(honest(*given), 1))
+    with pytest.raises(PruneScopeError, match=r"does not answer as recorded: equal are 896 of 896 .* Nothing"):
+        study.ship(key_of("unstructured"), 1, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    shipped = study.ship(key_of("unstructured"), 1, tmp_path / "out", accept=True)
+    assert shipped.n_equal < shipped.n_answers == shipped.n_equal_torch
+
+
+def test_without_onnx_the_tensors_ship_all_the_same(
+    study: ps.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_files, "missing_packages", lambda: ["onnxruntime"])
+    shipped = study.ship(key_of("unstructured"), 1, tmp_path / "out")
+    assert shipped.answers_by == "torch"
+    assert not (tmp_path / "out" / "model.onnx").exists()
+    assert any("prunescope[ship]" in note for note in shipped.notes)
+
+
+def test_a_full_disk_leaves_nothing(study: ps.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "to").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(store_files.os, "fsync", full)
+        with pytest.raises(PruneScopeError, match="the disk is full"):
+            from engine.shipping.ship_folder import write_folder
+
+            write_folder(tmp_path / "to" / "out", {"a": b"1"})
+    assert list((tmp_path / "to").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("run", "level", "text"), [("nothere", 1, "There is no run"), ("structured", 9, "has no level 9; it has 0 to 2")]
+)
+def test_what_is_not_there_is_said(study: ps.Study, tmp_path: Path, run: str, level: int, text: str) -> None:
+    with pytest.raises(PruneScopeError, match=text):
+        study.ship(key_of(run) if run in POINTS else run, level, tmp_path / "out")
+
+
+def test_damage_is_found(study: ps.Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "out"
+    study.ship(key_of("unstructured"), 1, folder)
+    model = folder / "model.onnx"
+    model.write_bytes(model.read_bytes()[:-1] + b"x")
+    (folder / "bom.json").unlink()
+    (folder / "more.txt").write_text("")
+    assert main(["check", str(folder)]) == 1
+    printed = capsys.readouterr().out
+    assert "model.onnx is not what was shipped" in printed
+    assert "bom.json is missing" in printed
+    assert "more.txt was added" in printed
+
+
+def test_a_gate_takes_a_shipped_folder(study: ps.Study, tmp_path: Path) -> None:
+    shipped = study.ship(key_of("structured"), 2, tmp_path / "out")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        '[[rule]]\nmeasure = "answers_equal"\nat_least = 1\n[[rule]]\nmeasure = "macs"\nat_most = 1\n'
+        '[[rule]]\nmeasure = "accuracy"\nat_least = 0.01\n'
+    )
+    gated = ps.gate(policy, tmp_path / "out")
+    assert [finding.outcome for finding in gated.findings] == ["pass", "fail", "pass"]
+    assert gated.findings[2].bounds.value == pytest.approx(shipped.accuracy)
+
+
+def test_the_command_says_what_was_proved(study: ps.Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["ship", key_of("finetuned"), "--study", str(study.path), "--to", str(tmp_path / "out"), "--device", "cpu"]
+    assert main(words) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "896 of 896 answers equal, given by ONNX Runtime" in printed
+    assert "computing the run again" not in printed
+    assert main(words) == 1
+    assert "is there already" in capsys.readouterr().err
+    assert torch.get_num_threads() >= 1
