@@ -2,7 +2,7 @@
 
 import io
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
@@ -35,9 +35,10 @@ class ModelFiles:
     contents: dict[str, bytes]
     notes: tuple[str, ...]
     network: nn.Module
+    counted: nn.Module
+    """The network in 32 bits, in which weights and multiplications are counted."""
     n_bytes: int
     session: Any | None = None
-    is_quantized: bool = False
 
     def answers(self, images: Tensor) -> np.ndarray:
         """The class that torch gives each image."""
@@ -66,7 +67,7 @@ def float_files(trained: Trained) -> ModelFiles:
         contents[ONNX] = more
     else:
         notes.append(more)
-    return ModelFiles(contents, tuple(notes), network, len(plan), session)
+    return ModelFiles(contents, tuple(notes), network, network, len(plan), session)
 
 
 def _eight_bits(trained: Trained) -> ModelFiles:
@@ -76,20 +77,17 @@ def _eight_bits(trained: Trained) -> ModelFiles:
     quantized = quantize_network(trained.network, trained.quantizes, trained.workspace.training)
     network = Packaged(quantized.plain, like)
     contents = {"model.pt2": _pt2(network, sample), "load_model.py": _text("load_quantized.txt")}
-    made = ModelFiles(contents, (), network, sizes(quantized.tensors)["bytes"], is_quantized=True)
+    n_bytes = sizes(quantized.tensors)["bytes"]
+    made = ModelFiles(contents, (), network, packaged(trained.network, like), n_bytes)
     session, more = _onnx(network, sample)
     if not isinstance(more, bytes):
-        return _noted(made, f"The file is torch's own format, model.pt2. {more}")
+        return replace(made, notes=(f"The file is torch's own format, model.pt2. {more}",))
     images = like.images.cpu()
     n_other = int((onnx_answers(session, images.numpy()) != made.answers(images)).sum())
     if n_other:
         why = f"ONNX Runtime rounds eight-bit sums otherwise and gives {n_other:,} of {len(images):,} other answers"
-        return _noted(made, f"The file is torch's own format, model.pt2. There is no ONNX file: {why}.")
-    return ModelFiles({**contents, ONNX: more}, (), network, made.n_bytes, session, is_quantized=True)
-
-
-def _noted(made: ModelFiles, note: str) -> ModelFiles:
-    return ModelFiles(made.contents, (note,), made.network, made.n_bytes, None, made.is_quantized)
+        return replace(made, notes=(f"The file is torch's own format, model.pt2. There is no ONNX file: {why}.",))
+    return replace(made, contents={**contents, ONNX: more}, session=session)
 
 
 def _onnx(network: nn.Module, sample: Tensor) -> tuple[Any | None, bytes | str]:

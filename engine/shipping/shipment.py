@@ -124,9 +124,9 @@ def _costs(made: ModelFiles, dense: ModelFiles, images: Tensor) -> tuple[Costs, 
 
 
 def _cost(one: ModelFiles, images: Tensor, timed: dict[int, Timing]) -> Costs:
-    kept, stored = n_weights(one.network)
+    kept, stored = n_weights(one.counted)
     content = one.contents.get("model.safetensors") or one.contents["model.pt2"]
-    return Costs(kept, stored, macs(one.network, images), one.n_bytes, zipped(content), timed)
+    return Costs(kept, stored, macs(one.counted, images), one.n_bytes, zipped(content), timed)
 
 
 def _record(study: Study, order: Order, trained: Trained, found: _Evidence) -> Shipped:

@@ -25,7 +25,7 @@ from engine.store.study import Study
 
 ROOT = Path("unused")
 BASE = validate_spec(
-    RunSpec("digits", "lenet", "l1_structured", levels=2, share=0.4, epochs=2, learning_rate=0.1, batch_size=64)
+    RunSpec("digits", "lenet", "l1_structured", levels=2, share=0.4, epochs=5, learning_rate=0.1, batch_size=64)
 )
 IN_EIGHT_BITS = RunSpec(
     "digits",
@@ -34,7 +34,7 @@ IN_EIGHT_BITS = RunSpec(
     treatment="finetune",
     schedule="oneshot",
     sparsities=(0.5,),
-    epochs=2,
+    epochs=5,
     learning_rate=0.1,
     batch_size=64,
 )
