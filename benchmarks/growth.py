@@ -31,7 +31,7 @@ def run() -> float:
         for study, seconds in zip(studies, took, strict=True):
             print(
                 f"One more run among {len(study.runs()):,}: {1000 * median(seconds):.0f} ms, the slowest of {N_ADDED} "
-                f"{1000 * max(seconds):.0f} ms; a server that shows one experiment has {_megabytes(study, True):.0f} MB "
+                f"{1000 * max(seconds):.0f} ms; a server of one experiment has {_megabytes(study, True):.0f} MB "
                 f"more than without, one that holds all rows {_megabytes(study, False):.0f} MB."
             )
     return ten / one

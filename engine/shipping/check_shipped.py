@@ -10,8 +10,8 @@ from engine.datasets.dataset_table import Request, load_dataset
 from engine.errors import PruneScopeError
 from engine.run_spec import spec_from_settings
 from engine.shipping.facts import RECORD, Shipped
-from engine.shipping.model_files import ONNX
-from engine.shipping.onnx_file import HOW_TO_INSTALL, missing_packages, onnx_answers, onnx_session
+from engine.shipping.model.model_files import ONNX
+from engine.shipping.model.onnx_file import HOW_TO_INSTALL, missing_packages, onnx_answers, onnx_session
 from engine.shipping.predictions import PREDICTIONS
 from engine.shipping.ship_folder import wrong_files
 from engine.store.parquet import from_parquet

@@ -13,7 +13,7 @@ import torch
 import engine
 from engine.analysis.example_columns import group_columns
 from engine.run_spec import settings
-from engine.shipping.measure import Costs
+from engine.shipping.model.measure import Costs
 from engine.shipping.trained import Trained
 from engine.store.study import Study, examples_name
 

@@ -15,10 +15,10 @@ from engine.run_spec import Watcher
 from engine.shipping.baseline_run import baseline_of
 from engine.shipping.cards import bill_of_materials, model_card
 from engine.shipping.facts import RECORD, Compared, Shipped, cost_facts, group_rows, origin
-from engine.shipping.measure import BATCHES, Costs, Timing, macs, n_weights, processor_name, timings, zipped
-from engine.shipping.model_files import ModelFiles, float_files, model_files
-from engine.shipping.onnx_file import OUTPUT, onnx_answers
-from engine.shipping.plan import INPUT
+from engine.shipping.model.measure import BATCHES, Costs, Timing, macs, n_weights, processor_name, timings, zipped
+from engine.shipping.model.model_files import ModelFiles, float_files, model_files
+from engine.shipping.model.onnx_file import OUTPUT, onnx_answers
+from engine.shipping.model.plan import INPUT
 from engine.shipping.predictions import PREDICTIONS, answers_of, prediction_rows, sparsity_of
 from engine.shipping.ship_folder import digests, write_folder
 from engine.shipping.trained import Trained, trained_network, untrained

@@ -10,11 +10,11 @@ from engine.commands import main
 from engine.errors import PruneScopeError
 from engine.pruning.schedules import planned_levels
 from engine.run_spec import RunSpec
+from engine.runs.reproduce import compare_runs, reproduction_spec
 from engine.runs.run import run_experiment
 from engine.specs.checks import validate_spec
 from engine.store.run_tables import RunTables
 from engine.store.study import Study
-from engine.runs.reproduce import compare_runs, reproduction_spec
 from tests.support.run_folders import made_study
 from tests.support.uploads import bring, long_table
 

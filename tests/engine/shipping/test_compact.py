@@ -4,15 +4,13 @@ import os
 
 import pytest
 import torch
-from torch import Tensor, fx, nn
-from torch.nn import functional
+from torch import Tensor, nn
 
-from engine.networks.architectures import LeNet
 from engine.networks.network_table import NETWORKS
 from engine.pruning.masks import apply_masks
 from engine.pruning.techniques import TECHNIQUES
 from engine.shipping.compact import compacted
-from tests.support.small_networks import image_side, pruned_masks, small_network
+from tests.support.networks.small_networks import image_side, pruned_masks, small_network
 
 FULL = bool(os.environ.get("PRUNESCOPE_FULL"))
 CUTTING = [key for key, row in TECHNIQUES.items() if row.cuts != "nothing" and not row.quantizes]

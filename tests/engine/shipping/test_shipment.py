@@ -18,7 +18,7 @@ from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.runs.run import run_experiment
 from engine.runs.workspace import open_workspace
-from engine.shipping import model_files, onnx_file
+from engine.shipping.model import model_files, onnx_file
 from engine.specs.checks import validate_spec
 from engine.store import files as store_files
 from engine.store.study import Study

@@ -14,7 +14,7 @@ from engine.errors import PruneScopeError
 from engine.training.device import CUBLAS, LIBRARIES, SETTING, flushes_denormals, reproducible
 from engine.training.quantization import exact_integer_products
 from engine.training.seeding import kept_random_state, seeded
-from tests.support.torch_state import ACTS, torch_state
+from tests.support.networks.torch_state import ACTS, torch_state
 
 TOP = Path(__file__).resolve().parents[3]
 CPU = torch.device("cpu")
@@ -29,7 +29,7 @@ def changes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """What each act of the engine changed in the process of a user who computed there first."""
     ours = {*LIBRARIES, SETTING, "OMP_NUM_THREADS"}
     environment = {name: value for name, value in os.environ.items() if name not in ours}
-    words = ["-m", "tests.support.torch_state", str(tmp_path_factory.mktemp("user")), request.param]
+    words = ["-m", "tests.support.networks.torch_state", str(tmp_path_factory.mktemp("user")), request.param]
     done = subprocess.run(
         [sys.executable, *words], cwd=TOP, env=environment, stdout=subprocess.PIPE, text=True, check=True
     )

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
-from engine.shipping.plan import INPUT
+from engine.shipping.model.plan import INPUT
 
 OUTPUT = "scores"
 NEEDED = ("onnx", "onnxscript", "onnxruntime")

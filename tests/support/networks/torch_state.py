@@ -1,7 +1,7 @@
 """What a user's own torch code can tell of its process, before the engine did something there and after it.
 
-`python -m tests.support.torch_state FOLDER plain|peculiar` does all that the engine computes with, for a user who left
-torch as it comes or set it up in an own way, and prints as JSON what each act changed.
+`python -m tests.support.networks.torch_state FOLDER plain|peculiar` does all that the engine computes with, for a user
+who left torch as it comes or set it up in an own way, and prints as JSON what each act changed.
 """
 
 import hashlib

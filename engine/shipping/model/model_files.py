@@ -13,9 +13,9 @@ from torch.export import Dim, export
 
 from engine.pruning.techniques import TECHNIQUES
 from engine.shipping.compact import compacted
-from engine.shipping.onnx_file import HOW_TO_INSTALL, missing_packages, onnx_answers, onnx_content, onnx_session
-from engine.shipping.packaged import Packaged, packaged, sample_images
-from engine.shipping.plan import plan_of
+from engine.shipping.model.onnx_file import HOW_TO_INSTALL, missing_packages, onnx_answers, onnx_content, onnx_session
+from engine.shipping.model.packaged import Packaged, packaged, sample_images
+from engine.shipping.model.plan import plan_of
 from engine.shipping.trained import Trained
 from engine.training.quantization import exact_integer_products, quantize_network, sizes
 
@@ -125,4 +125,4 @@ def _cuts_single_weights(trained: Trained) -> bool:
 
 
 def _text(name: str) -> bytes:
-    return files("engine.shipping").joinpath(name).read_bytes()
+    return files("engine.shipping.model").joinpath(name).read_bytes()
