@@ -4,7 +4,7 @@ import itertools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import SETTINGS, RunSpec
 from engine.specs.checks import validate_spec
 from engine.specs.choices import choices_of
+from engine.specs.experiment_names import ExperimentName, experiment_of
 
 FOLDER = Path(__file__).with_name("presets")
 AXES = {
@@ -35,12 +36,16 @@ _ANY_SIDE = 1_000_000
 
 @dataclass(frozen=True)
 class Preset:
-    """A sweep: what it is called, what it is for, and its runs in the order in which they are wanted."""
+    """A sweep: what it is called, what it is for, and its runs in the order in which they are wanted.
+
+    `names` are those of its experiments that have one, in the order of their runs.
+    """
 
     name: str
     title: str
     description: str
     specs: tuple[RunSpec, ...]
+    names: tuple[ExperimentName, ...] = ()
 
 
 def preset_names() -> list[str]:
@@ -83,8 +88,16 @@ def read_preset(name: str, text: str) -> Preset:
         else [(0, len(lines))] * len(grids)
     )
     sections = [_Section(name, lines, first, end) for first, end in ends]
-    specs = {spec.key: spec for section, grid in zip(sections, grids, strict=True) for spec in section.specs(grid)}
-    return Preset(name, values["title"], values.get("description", ""), tuple(specs.values()))
+    specs: dict[str, RunSpec] = {}
+    names: dict[ExperimentName, str] = {}
+    parted = zip(sections, grids, strict=True)
+    for called, together in itertools.groupby(parted, lambda part: part[1].get("name") or id(part[1])):
+        found = [spec for section, grid in together for spec in section.named_specs(grid, names)]
+        if isinstance(called, str):  # grids of one name, one after the other, grow in seeds together
+            found.sort(key=lambda spec: spec.seed)
+        specs |= {spec.key: spec for spec in found}
+    named = tuple(replace(place, name=called) for place, called in names.items())
+    return Preset(name, values["title"], values.get("description", ""), tuple(specs.values()), named)
 
 
 @dataclass(frozen=True)
@@ -96,9 +109,25 @@ class _Section:
     first: int
     end: int
 
+    def named_specs(self, grid: Mapping[str, Any], names: dict[ExperimentName, str]) -> list[RunSpec]:
+        """The specs of the grid; its name joins `names`, and must be of one experiment and its only one."""
+        specs, name = list(self.specs(grid)), grid.get("name")
+        if name is None:
+            return specs
+        if not isinstance(name, str) or not name.strip():
+            raise self.error(f'name is {name!r}; it should be text, such as "Faces: gender".', "name")
+        places = dict.fromkeys(map(experiment_of, specs))
+        others = [place for place, other in names.items() if other == name]
+        if len({*places, *others}) > 1:
+            raise self.error(f"name is {name!r} for more than one experiment; give each a grid and a name.", "name")
+        for place in places:
+            if names.setdefault(place, name) != name:
+                raise self.error(f"name is {name!r}; the same experiment is {names[place]!r} above.", "name")
+        return specs
+
     def specs(self, grid: Mapping[str, Any]) -> Iterator[RunSpec]:
         """The specs of the grid, the last axis the fastest."""
-        self.check_keys(grid, (*AXES, "protocol"))
+        self.check_keys(grid, (*AXES, "protocol", "name"))
         protocol = grid.get("protocol", {})
         if not isinstance(protocol, dict):
             raise self.error(f"protocol is {protocol!r}; it should be a table of settings.", "protocol")

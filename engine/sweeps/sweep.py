@@ -1,12 +1,13 @@
 """Many runs: which are there, which are wanted, and how a pool works through them, whatever happens to it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 from engine.errors import PruneScopeError
 from engine.run_spec import Progress, RunSpec
 from engine.specs.dense_key import dense_key
+from engine.specs.experiment_names import name_tables, names_in_study, quoted
 from engine.specs.preset import Preset
 from engine.store import catalog
 from engine.store.claims import living_claims, remove_dead_claims
@@ -68,11 +69,16 @@ def sweep_status(specs: Iterable[RunSpec], study: Study) -> Status:
 
 
 def prepare_study(study: Study, preset: Preset) -> None:
-    """Give a new study its title, and sweep out what killed processes left behind."""
+    """Give a new study its title and every study the names of experiments, and sweep out what killed processes left."""
     info = study.path / "study.toml"
+    text = info.read_text(encoding="utf-8") if info.exists() else ""
+    known = names_in_study(Study(study.path).info)
+    new = [name for name in preset.names if tuple(asdict(name).values())[:-1] not in known]
     if not info.exists():
-        text = f"title = {_quoted(preset.title)}\ndescription = {_quoted(preset.description)}\n"
-        write_file(info, (text + f"preset = {_quoted(preset.name)}\n").encode())
+        text = f"title = {quoted(preset.title)}\ndescription = {quoted(preset.description)}\n"
+        text += f"preset = {quoted(preset.name)}\n"
+    if new or not info.exists():
+        write_file(info, (text + name_tables(new)).encode())
     remove_leftovers(study.path)
     remove_dead_claims(study.path / "claims")
     busy = living_claims(study.path / "claims")
@@ -157,7 +163,3 @@ class _Sweep:
             return event
         self.todo[event.key] = spec
         return None
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'

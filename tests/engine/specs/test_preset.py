@@ -1,5 +1,6 @@
 """Presets: what ships is what the papers did, and a mistake is said with its line before anything runs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from engine.errors import PruneScopeError
 from engine.pruning.schedules import planned_levels
 from engine.specs.checks import validate_spec
+from engine.specs.experiment_names import experiment_of
 from engine.specs.preset import load_preset, preset_names, read_preset
+from engine.store.study import Study
 
 TEXT = """title = "Two grids"
 description = "digits, lenet and more"
@@ -38,7 +41,8 @@ SIZES = {
     "paper-qmnist": (6, 6 * 21),
     "paper-alexnet": (4 * 6, 4 * 6 * 21),
     "quick": (3 * 2 * 3, 3 * 2 * 3 * 13),
-    "demo": (396, 4074),
+    "demo": (593, 6393),
+    "demo-0.1": (396, 4074),
     "recall-distortion": ((2 + 5 * 2 + 2 + 2) * 30, (2 + 5 * 2 + 2 + 2) * 30 * 6),
     "hooker": (3 * 30, 30 * 7 + 2 * 30 * 2),
     "tran": ((2 + 4 + 4 + 2 * 4 + 4 + 2 * 4) * 10, (2 + 4 + 4 + 2 * 4 + 4 + 2 * 4) * 10 * 5),
@@ -167,6 +171,69 @@ def test_a_mistake_is_said_with_its_line_and_what_is_allowed(
         read_preset("mine", TEXT.replace(written, instead))
     assert str(refused.value).startswith(f"Preset mine, line {line}: ")
     assert message in str(refused.value)
+
+
+NAMED = """title = "Named"
+[[grid]]
+name = "Digits"
+datasets = ["digits"]
+networks = ["lenet"]
+techniques = ["l1_structured", "l2_structured"]
+seeds = [0, 1]
+[[grid]]
+name = "Digits"
+datasets = ["digits"]
+networks = ["lenet"]
+techniques = ["random_structured"]
+seeds = [0, 1]
+"""
+
+
+def test_grids_of_one_name_are_one_experiment_and_grow_in_seeds_together() -> None:
+    preset = read_preset("mine", NAMED)
+    assert [name.name for name in preset.names] == ["Digits"]
+    assert {experiment_of(spec) for spec in preset.specs} == {replace(preset.names[0], name="")}
+    assert [(spec.seed, spec.technique) for spec in preset.specs] == [
+        (seed, technique) for seed in (0, 1) for technique in ("l1_structured", "l2_structured", "random_structured")
+    ]
+    assert read_preset("mine", TEXT).names == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "message"),
+    [
+        ('name = "Digits"\ndatasets = ["digits"]', 'name = "Digits"\ndatasets = ["digits", "mnist"]', "more than one"),
+        ('name = "Digits"', "name = 3", "name is 3; it should be text"),
+        ('name = "Digits"', 'name = " "', "name is ' '; it should be text"),
+        ('name = "Digits"', 'name = "Other"', "name is 'Digits'; the same experiment is 'Other' above"),
+    ],
+)
+def test_a_name_is_of_one_experiment(written: str, instead: str, message: str) -> None:
+    with pytest.raises(PruneScopeError, match=f"line [39]: .*{message}"):
+        read_preset("mine", NAMED.replace(written, instead, 1))
+
+
+def test_the_study_that_ships_names_its_experiments_in_the_order_in_which_they_are_wanted() -> None:
+    preset = load_preset("demo")
+    names = {replace(name, name=""): name.name for name in preset.names}
+    wanted = [names[experiment_of(spec)] for spec in preset.specs]  # every run has one
+    assert list(dict.fromkeys(wanted)) == [name.name for name in preset.names]
+    for name in dict.fromkeys(wanted):
+        seeds = [spec.seed for spec, called in zip(preset.specs, wanted, strict=True) if called == name]
+        assert seeds == sorted(seeds)
+        assert len(name) <= 40
+
+
+def test_finetuned_networks_of_the_study_that_ships_have_controls_that_train_as_long() -> None:
+    specs = load_preset("demo").specs
+    finetuned = {(experiment_of(s), s.seed) for s in specs if s.treatment == "finetune" and s.technique != "unpruned"}
+    assert finetuned == {(experiment_of(spec), spec.seed) for spec in specs if spec.technique == "unpruned"}
+
+
+def test_the_runs_that_ship_are_those_of_a_preset() -> None:
+    study = Study(Path(__file__).parents[3] / "data" / "demo")
+    known = {spec.key for name in ("demo", "demo-0.1") for spec in load_preset(name).specs}
+    assert study.info["preset"] in preset_names() and set(study.runs()) <= known
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import signal
 import subprocess
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from engine.pruning.schedules import planned_levels
 from engine.run_spec import Progress, RunSpec
 from engine.specs.checks import validate_spec
 from engine.specs.dense_key import dense_key
+from engine.specs.experiment_names import experiment_of, names_in_study
 from engine.specs.preset import Preset
 from engine.store import claims
 from engine.store.claims import claim
@@ -172,6 +173,20 @@ def test_preparing_a_study_titles_it_and_sweeps_out_what_is_left_over(tmp_path: 
         prepare_study(study, Preset("mine", title, "", SPECS))
     assert Study(tmp_path).info == {"title": title.replace("\n", " "), "description": "", "preset": "mine"}
     assert [path.name for path in (tmp_path / "work").iterdir()] == [SPECS[1].key]
+
+
+def test_a_study_keeps_the_names_of_experiments_and_takes_new_ones(tmp_path: Path) -> None:
+    first, second = (replace(experiment_of(replace(SPEC, epochs=n)), name=f'No. "{n}"') for n in (8, 9))
+    prepare_study(Study(tmp_path), Preset("mine", "Mine", "", SPECS, (first,)))
+    for _ in range(2):
+        prepare_study(Study(tmp_path), Preset("other", "Other", "", SPECS, (replace(first, name="again"), second)))
+    info = Study(tmp_path).info
+    assert info["title"] == "Mine" and len(info["experiment"]) == 2
+    assert names_in_study(info) == {tuple(asdict(name).values())[:-1]: name.name for name in (first, second)}
+
+
+def test_malformed_names_of_experiments_are_left_aside() -> None:
+    assert names_in_study({"experiment": [3, {"name": "a"}, {"dataset": 3}]}) == names_in_study({"experiment": 3}) == {}
 
 
 @pytest.mark.parametrize("workers", [0, -1])
