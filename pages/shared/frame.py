@@ -1,7 +1,7 @@
 """The frame around every page: title, menu, study, filters; all of it in the address, so that a link shows the same."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,6 +11,7 @@ import streamlit as st
 from engine.analysis.curves.baseline import CONTROL
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
+from engine.specs.experiment_names import names_in_study
 from pages.shared import formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
@@ -110,8 +111,9 @@ def stop_with_experiments(frame: Frame, file: str, title: str, way_on: str, fits
     for other in others:
         named = replace(frame, experiment=other).settings
         words = [formats.plain(named[name][0]) for name in ("dataset", "network", "protocol")]
+        label = formats.plain(short_name(frame.source, other)) or " · ".join(words)
         link = {name: named[name] for name in ("study", "dataset", "network", "protocol")}
-        st.page_link(file, label=" · ".join(words), icon=":material/arrow_forward:", query_params=link)
+        st.page_link(file, label=label, icon=":material/arrow_forward:", query_params=link)
     st.stop()
 
 
@@ -137,6 +139,8 @@ def open_page(file: str, fits: Fits | None = None) -> Frame:
         experiments = sorted(experiments, key=lambda experiment: not fits(source, experiment))
     with st.sidebar:
         experiment = _experiment(experiments)
+        if name_of_it := short_name(source, experiment):
+            st.caption(formats.plain(name_of_it))
         techniques, treatments = _filters(source, experiment)
         baseline = _baseline()
     frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark", baseline)
@@ -211,6 +215,14 @@ def _experiment(experiments: list[Experiment]) -> Experiment:
     left = [e for e in left if network_name(e.network) == chosen]
     protocol = pick("Protocol", "protocol", [e.protocol for e in left], "How long it trained and how it was pruned.")
     return next(e for e in left if e.protocol == protocol)
+
+
+def short_name(source: Source, experiment: Experiment) -> str:
+    """The name that the study gives an experiment; empty where it gives none or its file is damaged."""
+    try:
+        return names_in_study(source.study.info).get(astuple(experiment), "")
+    except PruneScopeError:
+        return ""
 
 
 def _data_label(experiment: Experiment) -> str:
