@@ -70,6 +70,6 @@ def run_one(options: Namespace) -> None:
     if not finished.computed:
         console.print(f"Run {finished.key} is there already; nothing to do.")
         return
-    if finished.stopped:
-        console.print(finished.stopped)
+    for words in filter(None, (finished.stopped, finished.warned)):
+        console.print(words)
     console.print(f"Run {finished.key} finished in {time.monotonic() - begun:.0f} s; kept in {options.study}.")

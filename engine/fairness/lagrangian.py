@@ -6,9 +6,12 @@ what else the constraint names. One-sided constraints have max(0, v_a - v - tole
 A batch holds few members of each group, so the sign of a gap in one batch is mostly noise. It is taken from a running
 mean over batches instead, and the group's mean is estimated with the group's share of all examples: the step is then
 an unbiased estimate of the true one. Where every multiplier is 0, the loss is the plain one, bit for bit.
+
+A group better off than the mean is pushed away from its own examples: once its multiplier passes about its share, its
+weight in the loss is negative and training makes it worse. The record has the weights, and `negative_weights` says so.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from engine.fairness.group_means import BatchMeans
+from engine.fairness.group_means import BatchMeans, ReplayBuffers
 from engine.run_spec import RunSpec
 from engine.specs.mitigation import CONSTRAINTS, dual_step
 
@@ -69,6 +72,7 @@ class Lagrangian:
         self.rows: list[dict[str, Any]] = []
         self._running = BatchMeans(shape, device)
         self._epoch = BatchMeans(shape, device)
+        self._replay = ReplayBuffers(spec.replay, members.shares) if spec.replay else None
 
     def loss(self, network: nn.Module, images: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
         """The loss of a batch with its constraint; `groups` has -1 for an example that belongs to none."""
@@ -81,18 +85,20 @@ class Lagrangian:
         counts = belongs.sum(0)
         self._running.add(terms.seen, terms.whole, counts, len(labels), MEMORY)
         self._epoch.add(terms.seen, terms.whole, counts, len(labels))
+        if self._replay is not None:
+            self._replay.add(_chances(logits.detach(), labels), groups)
         if not is_on:
             return plain
-        gaps = self._gaps(self._running)
-        push = ((gaps > 0).to(gaps.dtype) if self.row.is_one_sided else gaps.sign()).nan_to_num(0.0)
+        push = self._push(self._gaps(*self._means(self._running)))
         between = terms.groups - terms.whole[:, None] - self._tolerance
         return plain + (self.multipliers * push * between)[~between.isnan()].sum()
 
     def end_epoch(self, epoch: int) -> None:
         """Raise the multipliers by this epoch's violations, and note them; epochs count from 1."""
-        gaps = self._gaps(self._epoch)
+        groups, whole = self._means(self._epoch)
+        gaps = self._gaps(groups, whole)
         violations = gaps.clamp(min=0) if self.row.is_one_sided else gaps.abs()
-        self._note(epoch, violations)
+        self._note(epoch, groups, whole, violations)
         self.multipliers += dual_step(self.spec, epoch) * violations.nan_to_num(0.0)
         self._epoch = BatchMeans(tuple(gaps.shape), gaps.device)
 
@@ -100,11 +106,34 @@ class Lagrangian:
     def _tolerance(self) -> float:
         return self.spec.tolerance if self.row.is_one_sided else 0.0
 
-    def _gaps(self, mean: BatchMeans) -> Tensor:
-        return mean.groups() - mean.whole()[:, None] - self._tolerance
+    def _means(self, over: BatchMeans) -> tuple[Tensor, Tensor]:
+        """The constraint's quantities of groups and of all: over batches, or of each group's latest members."""
+        if self._replay is None:
+            return over.groups(), over.whole()
+        assert self.members.dense is not None
+        dense = self.members.dense
+        return (dense[:-1] - self._replay.groups())[None], (dense[-1] - self._replay.whole())[None]
 
-    def _note(self, epoch: int, violations: Tensor) -> None:
-        groups, whole = self._epoch.groups().tolist(), self._epoch.whole().tolist()
+    def _gaps(self, groups: Tensor, whole: Tensor) -> Tensor:
+        return groups - whole[:, None] - self._tolerance
+
+    def _push(self, gaps: Tensor) -> Tensor:
+        """Which way each group is pushed: 1 to a smaller quantity, -1 to a larger one, 0 not at all."""
+        return ((gaps > 0).to(gaps.dtype) if self.row.is_one_sided else gaps.sign()).nan_to_num(0.0)
+
+    def _weights(self, gaps: Tensor) -> Tensor:
+        """Weight of each group's mean loss in what is made small; they sum to 1.
+
+        For drops they are those of examples that are surely right, the least that there are where a group's weight
+        falls; NaN where the constraint is about something else than losses and drops.
+        """
+        if len(self.row.terms) > 1:
+            return torch.full_like(self.members.shares, torch.nan)
+        pull = (self.multipliers * self._push(gaps))[0]
+        return self.members.shares * (1 - pull.sum()) + pull
+
+    def _note(self, epoch: int, groups: Tensor, whole: Tensor, violations: Tensor) -> None:
+        weights = self._weights(self._gaps(groups, whole)).tolist()
         for number, term in enumerate(self.row.terms):
             for code, name in enumerate(self.members.names):
                 self.rows.append(
@@ -113,12 +142,24 @@ class Lagrangian:
                         "grouping": self.members.name,
                         "group": name,
                         "term": term,
-                        "value": groups[number][code],
-                        "whole": whole[number],
+                        "value": float(groups[number, code]),
+                        "whole": float(whole[number]),
                         "violation": float(violations[number, code]),
                         "multiplier": float(self.multipliers[number, code]),
+                        "weight": weights[code],
                     }
                 )
+
+
+def negative_weights(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A warning that names the groups whose weight a training's record shows as negative; empty where none was."""
+    names = list(dict.fromkeys(str(row["group"]) for row in rows if row.get("weight", 0.0) < 0))
+    if not names:
+        return ""
+    return (
+        f"Mitigation gave a negative weight to {', '.join(names)}: training raised their loss. Lower dual_step, or use "
+        "the rule reweight, whose weights are never negative."
+    )
 
 
 # -- what each constraint compares ------------------------------------------------------------------------------
@@ -133,8 +174,7 @@ def loss_terms(batch: Batch, members: ConstrainedGroups) -> ConstraintValues:
 def drop_terms(batch: Batch, members: ConstrainedGroups) -> ConstraintValues:
     """How much less likely the true class is since dense: a stand-in for lost accuracy that has a gradient."""
     assert members.dense is not None
-    chances = batch.logits.softmax(1).gather(1, batch.labels[:, None]).squeeze(1)
-    now = _of_means(chances, batch.belongs, members.shares)
+    now = _of_means(_chances(batch.logits, batch.labels), batch.belongs, members.shares)
     dense = members.dense
     return ConstraintValues(dense[:-1] - now.groups, dense[-1] - now.whole, dense[:-1] - now.seen)
 
@@ -159,6 +199,11 @@ TERMS: Mapping[str, Callable[[Batch, ConstrainedGroups], ConstraintValues]] = {
     "full": full_terms,
     "drop": drop_terms,
 }
+
+
+def _chances(logits: Tensor, labels: Tensor) -> Tensor:
+    """Probability of the true class."""
+    return logits.softmax(1).gather(1, labels[:, None]).squeeze(1)
 
 
 def _of_means(values: Tensor, belongs: Tensor, shares: Tensor) -> ConstraintValues:

@@ -13,6 +13,7 @@ import torch
 import engine
 from engine.datasets.attributes import class_table, example_table
 from engine.fairness.diagnostics import Diagnosis
+from engine.fairness.lagrangian import negative_weights
 from engine.fairness.reweighting import mitigated_training
 from engine.pruning.masks import (
     Cut,
@@ -65,11 +66,12 @@ from engine.training.seeding import generator
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """How a run ended: whether it was computed now or found, and why it stopped early, if it did."""
+    """How a run ended: computed now or found, why it stopped early, if it did, and a warning, if there is one."""
 
     key: str
     computed: bool
     stopped: str = ""
+    warned: str = ""
 
 
 def run_experiment(
@@ -98,7 +100,8 @@ def _computed(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher)
     extra |= run.checkpoints(len(results))
     committed = study.write_run(spec, tables, _provenance(workspace, seconds, stopped), extra)
     study.clear_work(spec.key)
-    return RunOutcome(spec.key, committed, stopped)
+    warned = negative_weights([row for result in results for row in result.multipliers])
+    return RunOutcome(spec.key, committed, stopped, warned)
 
 
 def keep_examples(study: Study, spec: RunSpec, workspace: Workspace) -> None:

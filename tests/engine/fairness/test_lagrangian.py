@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from engine.fairness.lagrangian import ConstrainedGroups, Lagrangian
+from engine.fairness.group_means import ReplayBuffers
+from engine.fairness.lagrangian import ConstrainedGroups, Lagrangian, negative_weights
 from engine.pruning.masks import full_masks
 from engine.run_spec import Progress, RunSpec
 from engine.runs.run import run_experiment
@@ -178,6 +179,59 @@ def test_groups_without_members_change_nothing() -> None:
     assert found[0].isfinite().all()
 
 
+@pytest.mark.parametrize(("multipliers", "negative"), [([0.3, 0.4], ""), ([0.0, 1.2], "many"), ([9.5, 0.1], "many")])
+def test_a_negative_weight_is_on_record_and_warned_of(multipliers: list[float], negative: str) -> None:
+    """The weights on record are those that autograd finds in the loss; the few are worse off."""
+    network, split, _ = trained_toy(replace(TOY, dual_step=0.0), 20)
+    members = two_groups()[1]
+    dual = Lagrangian(TOY, members)
+    dual.multipliers = torch.tensor([multipliers])
+    images, labels, groups = next(grouped_batches(split, TOY, generator(0, 0, "o")))
+    dual.loss(network, images, labels, groups)
+    dual.end_epoch(1)
+    means = torch.tensor(group_losses(network, split)).float().requires_grad_()
+    whole = means @ members.shares
+    expected = torch.autograd.grad(whole + torch.tensor(multipliers) @ (means - whole).abs(), means)[0]
+    assert [row["weight"] for row in dual.rows] == pytest.approx(expected.tolist(), abs=1e-4)
+    assert bool((expected < 0).any()) == bool(negative)
+    warning = negative_weights(dual.rows)
+    assert warning.startswith(f"Mitigation gave a negative weight to {negative}: ") if negative else not warning
+
+
+def test_a_replay_buffer_holds_the_latest_members_of_each_group_and_weighs_groups_by_share() -> None:
+    buffers = ReplayBuffers(3, torch.tensor([0.75, 0.25, 0.0]))
+    buffers.add(torch.tensor([0.1, 0.2, 0.9, 0.5]), torch.tensor([0, 0, 1, -1]))
+    buffers.add(torch.tensor([0.3, 0.4]), torch.tensor([0, 0]))
+    torch.testing.assert_close(buffers.groups(), torch.tensor([0.3, 0.9, torch.nan]), equal_nan=True)
+    assert float(buffers.whole()) == pytest.approx(0.75 * 0.3 + 0.25 * 0.9)
+
+
+def test_replay_judges_a_small_group_by_steadier_means_and_bounds_its_drop() -> None:
+    """In small batches the running mean of the few jumps from batch to batch, that of a buffer less."""
+    split, members = two_groups()
+    members = replace(members, dense=torch.tensor([0.8, 0.8, 0.8]))
+    spec = replace(TOY, mitigation="after", constraint="drop", batch_size=25, learning_rate=0.1, tolerance=0.02)
+
+    def drop(replay: int, step: float = 2.0) -> float:
+        network, dual = linear(), Lagrangian(replace(spec, replay=replay, dual_step=step), members)
+        job = TrainingJob(spec, 25, generator(0, 0, "o"), objective=dual)
+        train_network(network, split, full_masks(network), job)
+        chance = evaluate_network(network, split).probability
+        return float(chance.mean() - chance[split.groups.numpy() == 1].mean())
+
+    assert drop(0, step=0.0) > 0.1
+    assert drop(40) < 0.06
+    still, noise = linear(), {}
+    for replay in (0, 60):
+        dual = Lagrangian(replace(spec, replay=replay), members)
+        seen = []
+        for images, labels, groups in grouped_batches(split, replace(spec, batch_size=4), generator(1, 0, "o")):
+            dual.loss(still, images, labels, groups)
+            seen.append(float(dual._means(dual._running)[0][0, 1]))
+        noise[replay] = float(np.nanstd(seen[125:]))
+    assert noise[60] < 0.9 * noise[0]
+
+
 # -- runs -------------------------------------------------------------------------------------------------------
 
 
@@ -227,9 +281,11 @@ def test_a_run_with_the_constraint_off_predicts_as_a_plain_one(
     assert off.run_file(key, "predictions.parquet") == plain
 
 
-@pytest.mark.parametrize("constraint", ["loss", "drop"])
-def test_a_mitigated_and_diagnosed_run_resumes_bit_for_bit(tiny_root: Path, tmp_path: Path, constraint: str) -> None:
-    spec = RunSpec("qmnist", "lenet", "global_unstructured", mitigation="after", constraint=constraint)
+@pytest.mark.parametrize(("constraint", "replay"), [("loss", 0), ("drop", 0), ("drop", 20)])
+def test_a_mitigated_and_diagnosed_run_resumes_bit_for_bit(
+    tiny_root: Path, tmp_path: Path, constraint: str, replay: int
+) -> None:
+    spec = RunSpec("qmnist", "lenet", "global_unstructured", mitigation="after", constraint=constraint, replay=replay)
     spec = validate_spec(
         replace(spec, levels=2, epochs=2, mitigated_group="series", diagnose=("series",), dual_step=1.0)
     )
@@ -273,3 +329,10 @@ def test_a_group_column_is_mitigated_and_diagnosed(tiny_root: Path, tmp_path: Pa
     assert set(rows["grouping"]) == {"series"} and set(rows["epoch"]) == {1, 2}
     assert (rows.loc[rows["epoch"] == 1, "multiplier"] == 0).all()
     assert study.levels()["mitigation"].unique().tolist() == ["both, by series, dual step 1.0"]
+
+
+def test_a_run_whose_multipliers_turn_a_weight_negative_says_so(tmp_path: Path) -> None:
+    fierce = run_experiment(replace(TINY, mitigation="before", dual_step=3.0), Study(tmp_path), ROOT, "cpu")
+    assert fierce.warned.startswith("Mitigation gave a negative weight to ")
+    gentle = run_experiment(replace(TINY, mitigation="before", dual_step=0.001), Study(tmp_path), ROOT, "cpu")
+    assert gentle.computed and not gentle.warned
