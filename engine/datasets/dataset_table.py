@@ -46,7 +46,8 @@ class DatasetRow:
     only the files tell which targets and groups exist. All groups come along always; where `default_groups` are named,
     only those or the ones asked for.
     `mirrors`: a mirrored image keeps its class. `image_size`: side that images of many sizes are cut to; 0 leaves them.
-    `bring`: what a user must put where, if nothing fetches it.
+    `bring`: what a user must put where, if nothing fetches it. `credit`: whose images they are, as their licence wants
+    it said; `may_ship`: whether the licence lets a study carry them.
     """
 
     key: str
@@ -62,6 +63,8 @@ class DatasetRow:
     default_groups: tuple[str, ...] = ()
     mirrors: bool = False
     image_size: int = 0
+    credit: str = ""
+    may_ship: bool = False
 
 
 _ROWS = (
@@ -79,6 +82,8 @@ _ROWS = (
         read=MNIST.read,
         licence="CC BY-SA 3.0",
         fetch=download("MNIST"),
+        credit="MNIST, Y. LeCun, C. Cortes and C. Burges, 1998, CC BY-SA 3.0",
+        may_ship=True,
     ),
     DatasetRow(
         key="fashion-mnist",
@@ -88,6 +93,8 @@ _ROWS = (
         licence="MIT",
         fetch=download("FashionMNIST"),
         mirrors=True,
+        credit="Fashion-MNIST, H. Xiao, K. Rasul and R. Vollgraf, Zalando SE, 2017, MIT",
+        may_ship=True,
     ),
     DatasetRow(
         key="qmnist",
@@ -98,6 +105,9 @@ _ROWS = (
         fetch=download("QMNIST", {"what": "train"}, {"what": "test"}),
         splits=("writers", "official", "test10k"),
         groups=("series", "writer"),
+        credit="MNIST, Y. LeCun, C. Cortes and C. Burges, 1998, CC BY-SA 3.0; who wrote them: QMNIST, C. Yadav and "
+        "L. Bottou, 2019",
+        may_ship=True,
     ),
     DatasetRow(
         key="kmnist",
@@ -131,6 +141,7 @@ _ROWS = (
         licence="none stated; cite Krizhevsky 2009",
         fetch=download("CIFAR10"),
         mirrors=True,
+        credit="CIFAR-10, A. Krizhevsky, 2009",
     ),
     DatasetRow(
         key="cifar100",
@@ -174,6 +185,7 @@ _ROWS = (
         groups=UTKFACE_ATTRIBUTES,
         mirrors=True,
         image_size=64,
+        credit="UTKFace, Z. Zhang, Y. Song and H. Qi, 2017, for non-commercial research only",
     ),
     DatasetRow(
         key="folder",

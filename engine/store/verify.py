@@ -18,6 +18,7 @@ from engine.store import catalog
 from engine.store.analyses import broken_analyses
 from engine.store.files import checked_tensors, publish, remove_folder, write_file
 from engine.store.group_losses import LOSSES, check_losses
+from engine.store.images import image_sets, read_images
 from engine.store.run_files import SPEC, RunRecord
 from engine.store.run_tables import decode, is_right, offset_type
 from engine.store.study import Study, examples_name
@@ -64,6 +65,11 @@ def verify_study(study: Study) -> list[Fault]:
             tested |= {name: _with_training(study, name, tested[name])} if name in tested else {}
         except (PruneScopeError, ValueError, KeyError, TypeError) as error:
             found.append(Fault(f"examples/{name}-train", _words(error)))
+    for name in image_sets(study):
+        try:
+            _check_images(study, name, tested)
+        except (PruneScopeError, ValueError) as error:
+            found.append(Fault(f"images/{name}", _words(error)))
     parts, missing = [], set()
     for key in study.runs():
         try:
@@ -90,6 +96,9 @@ def set_aside(study: Study, fault: Fault) -> str:
         target = _new_folder(study, name)
         publish(study.path / "runs" / name, target)
         return _note(study, target, fault)
+    if kind == "images":
+        (study.path / f"{fault.name}.parquet").unlink(missing_ok=True)
+        return "removed; `python -m engine data images` lays it in again"
     if kind == "examples":
         files = [path for end in ("", ".classes") if (path := study.path / f"{fault.name}{end}.parquet").exists()]
         if not files:
@@ -143,6 +152,14 @@ def _with_training(study: Study, name: str, tested: _Tested) -> _Tested:
     if not np.array_equal(counted, facts.get("n_available", facts["n_train"])) or (counted < facts["n_train"]).any():
         raise ValueError("its labels differ in number from what its classes say")
     return replace(tested, n_training=len(labels))
+
+
+def _check_images(study: Study, name: str, tested: Mapping[str, _Tested]) -> None:
+    """Raise where images are damaged, or are of no examples that the study has."""
+    read = read_images(study, name)
+    labels = [known.labels for other, known in tested.items() if other == name or other.startswith(f"{name}-")]
+    if read is not None and not any(np.array_equal(read[1], known) for known in labels):
+        raise ValueError("its labels are not those of any examples here")
 
 
 def _missing_examples(study: Study, record: RunRecord) -> set[str]:
