@@ -173,6 +173,8 @@ def _has_channels(value: object) -> TypeGuard[Tensor]:
 def _kind_of_module(module: nn.Module, operand: Tensor, is_only_call: bool) -> Kind:
     if type(module) in _ONE_BY_ONE:
         return Kind.SAME
+    if type(module) is nn.Flatten:
+        return Kind.FLATTEN if (module.start_dim, module.end_dim) == (1, -1) else Kind.OTHER
     if not is_only_call:
         return Kind.OTHER
     if isinstance(module, _BatchNorm):

@@ -22,7 +22,8 @@ def image_side(name: str) -> int:
 def small_network(name: str, channels: int = 3, narrower: int = 8) -> nn.Module:
     """The network of the table, in evaluation, with an eighth of its channels; LeNet has few as it is."""
     torch.manual_seed(3)
-    network = NETWORKS[name].build(channels, image_side(name), N_CLASSES)
+    with torch.device("cpu" if name == "lenet" else "meta"):
+        network = NETWORKS[name].build(channels, image_side(name), N_CLASSES)
     if name != "lenet":
         _narrow(network, 4 if name.startswith("resnet") and NETWORKS[name].minimum == 4 else narrower)
     for module in network.modules():
