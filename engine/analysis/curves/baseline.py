@@ -46,6 +46,21 @@ def beside_baselines(rows: pd.DataFrame, controls: pd.DataFrame, pairs: pd.DataF
     return named.drop(columns=["baseline", "baseline_level"])
 
 
+def since_baselines(classes: pd.DataFrame, controls: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """The rows of classes, or of groups numbered as such, with accuracy and loss of the same class in the baseline.
+
+    `unfairness_table` takes them (columns `baseline` and `baseline_loss`, NaN where there is none), so that measures of
+    a change are since the baseline.
+    """
+    every = pd.concat([with_accuracy(table).astype({"run": str}) for table in (classes, controls)], ignore_index=True)
+    every = every[["run", "level", "class", "accuracy", "loss"]]
+    names = {"run": "of", "level": "at", "accuracy": "baseline", "loss": "baseline_loss"}
+    named = pairs[list(PAIR[:4])].rename(columns={"baseline": "of", "baseline_level": "at"})
+    rows = classes[["run", "level", "class"]].astype({"run": str}).merge(named, on=["run", "level"], how="left")
+    rows = rows.merge(every.rename(columns=names), on=["of", "at", "class"], how="left")
+    return classes.assign(**{name: rows[name].to_numpy() for name in ("baseline", "baseline_loss")})
+
+
 def with_controls(curves: pd.DataFrame, controls: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """`class_curves` or `total_curves` with the mean accuracy of the controls as `control_accuracy`, NaN where a model
     is not compared with any."""

@@ -5,11 +5,20 @@ import pandas as pd
 import pytest
 
 from engine.analysis.columns import VARIANT
-from engine.analysis.curves.baseline import CONTROL, DENSE, baselines, beside_baselines, compared, with_controls
+from engine.analysis.curves.baseline import (
+    CONTROL,
+    DENSE,
+    baselines,
+    beside_baselines,
+    compared,
+    since_baselines,
+    with_controls,
+)
 from engine.analysis.curves.class_curves import class_curves, total_curves, with_accuracy
 from engine.analysis.curves.controls import Controls
 from engine.analysis.curves.first_to_fall import first_fall, first_falls
 from engine.analysis.curves.working_levels import last_within
+from engine.analysis.unfairness import unfairness_table
 from tests.support.study_tables import study_tables
 
 LEVELS, CLASSES = (table.assign(treatment="finetune") for table in study_tables())
@@ -79,6 +88,22 @@ def test_before_is_the_named_rows_rate() -> None:
     theirs = with_accuracy(CONTROLS.classes).set_index(["run", "level", "class"])["accuracy"]
     assert row["before"] == theirs["unpruned1x", 2, 4] and row["kind"] == CONTROL
     assert len(table) == len(CLASSES) and table.loc[table["class"] == 9, "before"].isna().all()
+
+
+@pytest.mark.parametrize("baseline", [CONTROL, DENSE])
+def test_measures_of_a_change_are_since_the_baseline(baseline: str) -> None:
+    pairs = baselines(LEVELS, CONTROLS if baseline == CONTROL else None)
+    rows = CLASSES.sample(frac=1, random_state=0)
+    table = unfairness_table(since_baselines(rows, CONTROLS.classes, pairs).loc[CLASSES.index])
+    by_class = beside_baselines(CLASSES, CONTROLS.classes, pairs)
+    lost = (by_class["before"] - by_class["accuracy"]).groupby([by_class["run"], by_class["level"]])
+    largest = table.set_index(["run", "level"])["largest_loss"]
+    pd.testing.assert_series_equal(largest.sort_index(), lost.max(), check_names=False)
+    spread = table.set_index(["run", "level"])["change_range"]
+    pd.testing.assert_series_equal(spread.sort_index(), lost.max() - lost.min(), check_names=False)
+    assert table["has_dense"].all()
+    if baseline == DENSE:
+        pd.testing.assert_frame_equal(table, unfairness_table(CLASSES))
 
 
 def test_falls_are_against_the_baseline() -> None:
