@@ -1,6 +1,6 @@
 """What would other draws of the seeds have given: every resample while they are few, random ones beyond."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations_with_replacement
 from math import comb, factorial
@@ -48,6 +48,20 @@ class SeedGrid:
     draws: Resamples
     means: Floats | None
     """Means over the drawn seeds of the three, (3, n_points, n_resamples), where they are worth keeping."""
+    of_members: bool = False
+    """Whether the draws are of the test examples' members too, so that means may lie beyond those of all seeds."""
+
+    def bounding(self) -> "SeedGrid":
+        """A grid between whose least and largest rows the means of all draws lie."""
+        if not self.of_members or self.means is None:
+            return self
+        sparsity, unfairness, accuracy = (part.T for part in self.means)
+        return replace(self, sparsity=sparsity, unfairness=unfairness, accuracy=accuracy, of_members=False)
+
+    def n_seeds(self, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Seeds that points have, by number."""
+        n: NDArray[np.intp] = np.isfinite(self.accuracy[:, numbers]).sum(axis=0)
+        return n
 
     def resampled(self, numbers: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
         """Sparsity, unfairness and accuracy of points by number, (n_resamples, n_points) each."""
@@ -59,9 +73,9 @@ class SeedGrid:
         return sparsity, unfairness, accuracy
 
 
-def resamples(n_seeds: int, n_drawn: int = 500, seed: int = 0) -> Resamples:
+def resamples(n_seeds: int, n_drawn: int = 500, seed: int = 0, enumerate_few: bool = True) -> Resamples:
     """All resamples with their probabilities up to MOST_ENUMERATED seeds, else `n_drawn` random ones."""
-    if n_seeds <= MOST_ENUMERATED:
+    if n_seeds <= MOST_ENUMERATED and enumerate_few:
         return _enumerated(n_seeds)
     counts = np.random.default_rng(seed).multinomial(n_seeds, np.full(n_seeds, 1 / n_seeds), n_drawn)
     return Resamples(counts.astype(float), np.full(n_drawn, 1 / n_drawn), exact=False)

@@ -60,7 +60,8 @@ def agreement(
     are no contenders.
     """
     grid = seed_grid(seeds, choice.measure, n_resamples, seed) if grid is None else grid
-    position, n = _contenders(points, grid, choice)
+    position = _contenders(points, grid, choice)[0]
+    n = grid.n_seeds(points["point"].to_numpy()[position])
     weights = grid.draws.weights
     wins, passes, nothing = np.zeros(len(n)), np.zeros(len(n)), 1.0
     if len(n):
@@ -160,7 +161,7 @@ def _contenders(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> tuple[I
     """
     if grid.measure != choice.measure:
         raise ValueError(f"The grid is of {grid.measure!r}, the choice is by {choice.measure!r}.")
-    number = points["point"].to_numpy()
+    number, grid = points["point"].to_numpy(), grid.bounding()
     if not grid.accuracy.size:
         return number[:0], number[:0]
     values = value(grid.sparsity[:, number], grid.unfairness[:, number], choice.weight)
@@ -178,7 +179,7 @@ def _contenders(points: pd.DataFrame, grid: SeedGrid, choice: Choice) -> tuple[I
 
 def _could_dominate(grid: SeedGrid, number: Ints, place: int, choice: Choice) -> Ints:
     """Places of points that may dominate this one in some resample, by the least and largest of their seeds."""
-    mine = number[place]
+    mine, grid = number[place], grid.bounding()
     could = np.fmax.reduce(grid.sparsity[:, number]) >= np.fmin.reduce(grid.sparsity[:, mine]) - ROUNDING
     could &= np.fmin.reduce(grid.unfairness[:, number]) <= np.fmax.reduce(grid.unfairness[:, mine]) + ROUNDING
     could &= reaches(np.fmax.reduce(grid.accuracy[:, number]), choice.threshold - ROUNDING)
