@@ -58,7 +58,7 @@ def frontier(
     choice = choose(points, threshold, weight, measure)
     nobody = pd.DataFrame({"point": [], "name": [], "accuracy": []})
     drawing = frontier_chart(points, choice, point_hovers(points, measure, nobody), dark, scale)
-    figure = go.Figure(drawing.to_dict())
+    figure = drawing.figure
     between = fair_between if isinstance(fair_between, str) else CROSSED.join(fair_between)
     if between != CLASS:
         label = f"{UNFAIRNESS[measure].label_between(between)}, between {between}"
@@ -83,7 +83,7 @@ def class_curves(
     names = dict(zip(facts["class"].astype(int), facts["name"].astype(str), strict=True))
     look = ClassLook(names, {int(number): float(value) for number, value in dense.items()}, scale, dark)
     chosen = in_spotlight(curves, first_fall(curves)) if spotlight is None else spotlight
-    return class_chart(curves, look, chosen, bands)
+    return class_chart(curves, look, chosen, bands).figure
 
 
 def writers(

@@ -16,6 +16,7 @@ from pages.shared.charts.class_look import UNKNOWN, ClassLook, spread_out
 from pages.shared.charts.style import DASHES, technique_colour
 from pages.views.class_curves import charts
 from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
+from tests.support.hovering import hovered
 from tests.support.study_tables import study_tables
 
 TECHNIQUES = ("global_unstructured", "l1_structured", "<i>own</i>")
@@ -71,7 +72,7 @@ def test_chart_has_a_line_per_class_in_its_colour() -> None:
 
 
 def test_hover_says_level_sparsity_accuracy_change_and_n_as_plain_text() -> None:
-    text = lines(charts.class_chart(ONE, look(), 4, bands=False))[-1].text[2]
+    text = hovered(lines(charts.class_chart(ONE, look(), 4, bands=False))[-1], 2)
     row = ONE[(ONE["class"] == 4) & (ONE["level"] == 2)].iloc[0]
     assert "<b>class &lt;b&gt;4&lt;/b&gt; &amp; a long name</b>" in text
     assert "level 2, sparsity 75.0 %" in text and f"accuracy {100 * row['accuracy']:.1f} % ± " in text
@@ -100,7 +101,7 @@ def test_seeds_are_lines_with_gaps_between_them() -> None:
     models = models.assign(dense_accuracy=models["class"].map(DENSE))
     drawn = lines(charts.seed_chart(models, look(), 4))
     assert len(drawn) == 10 and len(drawn[0].y) == 3 * 4 + 2
-    assert np.flatnonzero(np.isnan(drawn[0].x)).tolist() == [4, 9] and "seed 2" in drawn[0].text[-1]
+    assert np.flatnonzero(np.isnan(drawn[0].x)).tolist() == [4, 9] and "seed 2" in hovered(drawn[0], -1)
 
 
 @pytest.mark.parametrize(("scale", "kind"), [("linear", None), ("kept", "log")])
@@ -159,7 +160,7 @@ def test_total_chart_has_a_line_per_technique_and_treatment() -> None:
     assert [trace.line.color for trace in drawn[::2]] == [technique_colour(key) for key in TECHNIQUES]
     named = [trace.name for trace in figure.data if trace.showlegend is not False]
     assert named == ["Global magnitude", "Channels by L1", "&lt;i&gt;own&lt;/i&gt;", "Rewind", "Finetune"]
-    text = drawn[0].text[3]
+    text = hovered(drawn[0], 3)
     row = worst[(worst["technique"] == TECHNIQUES[0]) & (worst["level"] == 3)].iloc[0]
     assert "<b>Global magnitude with rewind</b>" in text and "level 3, sparsity 87.5 %" in text
     assert f"a long name: {100 * row['accuracy']:.1f} %" in text and "3 seeds" in text
@@ -174,7 +175,7 @@ def test_unfairness_is_drawn_in_its_unit(measure: str) -> None:
     rows = curves[curves["technique"] == TECHNIQUES[0]].sort_values("level")
     np.testing.assert_allclose(lines(figure)[0].y, rows["unfairness"] * (100 if in_points else 1))
     assert in_points == (UNFAIRNESS[measure].unit == "points")
-    assert ("pt" in lines(figure)[0].text[1]) == in_points
+    assert ("pt" in hovered(lines(figure)[0], 1)) == in_points
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.floats(0.001, 0.2))

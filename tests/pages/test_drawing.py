@@ -1,8 +1,10 @@
 """Plain figures: what is sent is what Plotly would have sent."""
 
 import json
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
 import pytest
@@ -20,7 +22,7 @@ LAYOUT = chart_layout(
 )
 
 
-def plain(figure: object) -> object:
+def plain(figure: object) -> Any:
     """What a browser gets, numbers as lists; typed arrays are Plotly's own shorthand for them."""
 
     def read(value: object) -> object:
@@ -36,7 +38,20 @@ def plain(figure: object) -> object:
 
 
 def test_what_is_sent_equals_what_plotly_sends() -> None:
-    assert plain(Drawing(TRACES, LAYOUT).to_dict()) == plain(go.Figure(TRACES, LAYOUT).to_dict())
+    sent, plotly_s = (plain(figure(TRACES, LAYOUT).to_dict()) for figure in (Drawing, go.Figure))
+    look, whole = sent["layout"].pop("template"), plotly_s["layout"].pop("template")
+    assert sent == plotly_s
+    assert look == whole | {"data": {kind: part for kind, part in whole["data"].items() if kind in ("scatter", "bar")}}
+    assert "scatter" in look["data"]
+
+
+def test_numbers_take_four_bytes_each_and_keep_their_shape() -> None:
+    customdata = np.arange(6.0).reshape(3, 2) / 3
+    drawing = Drawing([{"type": "scatter", "y": pd.Series([0.1, np.nan]), "customdata": customdata}], {})
+    (sent,) = drawing.to_dict()["data"]
+    assert len(sent["customdata"]["bdata"]) == 6 * 4 * 4 / 3 and sent["customdata"]["shape"] == "3, 2"
+    np.testing.assert_allclose(plain(sent)["y"], [0.1, np.nan], rtol=1e-6)
+    np.testing.assert_allclose(drawing.data[0].customdata, customdata, rtol=0)
 
 
 def test_whoever_looks_into_it_finds_plotly_s_figure() -> None:

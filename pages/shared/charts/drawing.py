@@ -1,13 +1,16 @@
-"""Figures that are redrawn at every move of a slider: plain dictionaries, sent as they are.
+"""Figures of plain dictionaries, sent as they are.
 
 Plotly checks and copies a figure each time it is made and shown, which takes longer than everything else on a page.
-What stands here is checked when somebody looks into it, as tests do.
+What stands here is checked when somebody looks into it, as tests and notebooks do.
 """
 
+from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
 from plotly.basedatatypes import BaseFigure
@@ -22,7 +25,8 @@ class Drawing(BaseFigure):  # type: ignore[misc, unused-ignore]  # plotly has no
 
     def to_dict(self) -> dict[str, Any]:
         """What is sent: with the look that the page gives its charts, unless it has one of its own."""
-        return {**self._plain, "layout": {"template": _template(plotly.io.templates.default), **self._plain["layout"]}}
+        look = _template(plotly.io.templates.default, frozenset(self.types))
+        return {"data": _sent(self._plain["data"]), "layout": {"template": look, **self._plain["layout"]}}
 
     @property
     def types(self) -> set[str]:
@@ -30,18 +34,19 @@ class Drawing(BaseFigure):  # type: ignore[misc, unused-ignore]  # plotly has no
         return {trace["type"] for trace in self._plain["data"]}
 
     @cached_property
-    def _checked(self) -> go.Figure:
+    def figure(self) -> go.Figure:
+        """Plotly's own figure, checked, for whoever wants to change it."""
         return go.Figure(self._plain["data"], self._plain["layout"])
 
     @property
     def data(self) -> Any:
         """The traces, checked by Plotly."""
-        return self._checked.data
+        return self.figure.data
 
     @property
     def layout(self) -> Any:
         """The layout, checked by Plotly."""
-        return self._checked.layout
+        return self.figure.layout
 
 
 def _spelt(value: Any) -> Any:
@@ -51,6 +56,25 @@ def _spelt(value: Any) -> Any:
     return value
 
 
+def _sent(value: Any) -> Any:
+    """Part of a trace with its numbers as Plotly's typed arrays: four bytes each, more than a screen can show."""
+    if isinstance(value, dict):
+        return {name: _sent(part) for name, part in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [_sent(part) for part in value]
+    if isinstance(value, pd.Series):
+        value = value.to_numpy()
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return value
+    content = b64encode(np.ascontiguousarray(value, "<f4").tobytes()).decode("ascii")
+    shape = {"shape": ", ".join(map(str, value.shape))} if value.ndim > 1 else {}
+    return {"dtype": "f4", "bdata": content, **shape}
+
+
 @cache
-def _template(name: str | None) -> dict[str, Any]:
-    return dict(plotly.io.templates[name].to_plotly_json()) if name else {}
+def _template(name: str | None, types: frozenset[str]) -> dict[str, Any]:
+    """The look of this name, as far as figures of these kinds of traces use it."""
+    if not name:
+        return {}
+    look = plotly.io.templates[name].to_plotly_json()
+    return {**look, "data": {kind: part for kind, part in look.get("data", {}).items() if kind in types}}

@@ -1,7 +1,4 @@
-"""Charts of the classes: accuracy of each against sparsity, seed by seed or as means, by technique, and class sizes.
-
-Figures are made of plain dictionaries in one go, which is several times faster than adding trace by trace.
-"""
+"""Charts of the classes: accuracy of each against sparsity, seed by seed or as means, by technique, and class sizes."""
 
 import math
 from collections.abc import Sequence
@@ -9,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from engine.analysis.curves.baseline import CONTROL, DENSE
 from pages.shared import formats
 from pages.shared.charts.class_look import ClassLook, spread_out
+from pages.shared.charts.drawing import Drawing
+from pages.shared.charts.hover import hover
+from pages.shared.charts.panels import panels
 from pages.shared.charts.style import along, chart_layout, faded, sparsity_look
 from pages.shared.names import baseline_name, technique_name
 
@@ -34,7 +33,7 @@ STANDOFF = 14
 Curve = dict[str, np.ndarray]
 
 
-def class_chart(curves: pd.DataFrame, classes: ClassLook, spotlight: int | None, bands: bool) -> go.Figure:
+def class_chart(curves: pd.DataFrame, classes: ClassLook, spotlight: int | None, bands: bool) -> Drawing:
     """One line per class of one model, its mean over seeds; the one in the spotlight is thick and has its 95 % band."""
     parts = _by_class(curves, ["level"], spotlight)
     wide = [(n, c) for n, c in parts if bands or (n == spotlight and c["n_seeds"].max() >= FEWEST_SEEDS)]
@@ -43,7 +42,7 @@ def class_chart(curves: pd.DataFrame, classes: ClassLook, spotlight: int | None,
     return _figure(traces, curves, classes)
 
 
-def seed_chart(models: pd.DataFrame, classes: ClassLook, spotlight: int | None) -> go.Figure:
+def seed_chart(models: pd.DataFrame, classes: ClassLook, spotlight: int | None) -> Drawing:
     """One line per class and seed of one model; the class in the spotlight stands out."""
     traces = []
     for number, curve in _by_class(models, ["seed", "level"], spotlight):
@@ -56,18 +55,11 @@ def seed_chart(models: pd.DataFrame, classes: ClassLook, spotlight: int | None) 
     return _figure(traces, models, classes)
 
 
-def class_histogram(facts: pd.DataFrame, classes: ClassLook) -> go.Figure:
+def class_histogram(facts: pd.DataFrame, classes: ClassLook) -> Drawing:
     """Training examples of each class in the classes' colours, the one best served before pruning on top."""
     facts = facts.assign(dense=[classes.dense.get(int(number), math.nan) for number in facts["class"]])
     facts = facts.sort_values(["dense", "class"], ascending=[True, False], na_position="first")
     numbers = facts["class"].astype(int).tolist()
-    texts = [
-        f"<b>class {classes.name(number)}</b><br>{formats.count(n_train)} training examples<br>"
-        f"{formats.count(n_test)} test examples<br>unpruned accuracy {formats.percent(dense)}"
-        for number, n_train, n_test, dense in zip(
-            numbers, facts["n_train"], facts["n_test"], facts["dense"], strict=True
-        )
-    ]
     keys = [str(number) for number in numbers]
     bars = {
         "type": "bar",
@@ -75,49 +67,48 @@ def class_histogram(facts: pd.DataFrame, classes: ClassLook) -> go.Figure:
         "y": keys,
         "orientation": "h",
         "marker": {"color": [classes.colour(number) for number in numbers]},
-        "text": texts,
         "textposition": "none",
-        "hovertemplate": "%{text}<extra></extra>",
+        **hover(
+            "<b>class {text}</b><br>{n_train:,.0f} training examples<br>{n_test:,.0f} test examples"
+            "[<br>unpruned accuracy {dense:.1f} %]",
+            texts=map(classes.name, numbers),
+            n_train=facts["n_train"],
+            n_test=facts["n_test"],
+            dense=100 * facts["dense"],
+        ),
     }
     names = {"type": "category", "tickvals": keys, "ticktext": [classes.label(number) for number in numbers]}
-    return go.Figure(
+    return Drawing(
         [bars], chart_layout(showlegend=False, bargap=0.25, xaxis={"title": _title("training examples")}, yaxis=names)
     )
 
 
-def technique_panels(curves: pd.DataFrame, classes: ClassLook, techniques: Sequence[str]) -> go.Figure:
+def technique_panels(curves: pd.DataFrame, classes: ClassLook, techniques: Sequence[str]) -> Drawing:
     """The class curves of each technique side by side, on the same axes."""
     n_columns = min(COLUMNS, len(techniques))
     n_rows = math.ceil(len(techniques) / n_columns)
-    space, between = 0.02, 0.28 / n_rows if n_rows > 1 else 0.0
-    width, height = (1 - space * (n_columns - 1)) / n_columns, (1 - between * (n_rows - 1)) / n_rows
-    traces, titles, axes = [], [], {}
     kept = 1 - curves["sparsity"].max()
-    for place, technique in enumerate(techniques):
-        row, column = divmod(place, n_columns)
-        left, top = column * (width + space), 1 - row * (height + between)
-        axis = "" if place == 0 else str(place + 1)
-        is_last = place + n_columns >= len(techniques)
-        axes[f"xaxis{axis}"] = _panel_axis(classes.scale, is_last, kept) | {
-            "domain": [left, min(left + width, 1)],
-            "anchor": f"y{axis}",
-            "matches": None if place == 0 else "x",
-        }
-        axes[f"yaxis{axis}"] = {
-            "domain": [max(top - height, 0), top],
-            "anchor": f"x{axis}",
-            "matches": None if place == 0 else "y",
-            "tickformat": ".0%",
-            "range": [0, 1.02],
-            "showticklabels": column == 0,
-            "title": _title("class accuracy" if column == 0 else ""),
-        }
-        name = formats.chart_text(technique_name(technique))
-        titles.append(_note(name, (left + width / 2, top), "center") | {"yref": "paper", "yanchor": "bottom"})
+    traces, titles = [], []
+    axes: dict[str, Any] = {}
+    grid = panels(len(techniques), n_columns, 0.02, 0.28 / n_rows if n_rows > 1 else 0.0)
+    for panel, technique in zip(grid, techniques, strict=True):
+        is_first = panel.place % n_columns == 0
+        axes |= panel.layout(
+            _panel_axis(classes.scale, panel.place + n_columns >= len(techniques), kept)
+            | {"matches": "x" if panel.place else None},
+            {
+                "matches": "y" if panel.place else None,
+                "tickformat": ".0%",
+                "range": [0, 1.02],
+                "showticklabels": is_first,
+                "title": _title("class accuracy" if is_first else ""),
+            },
+        )
+        name, middle = formats.chart_text(technique_name(technique)), sum(panel.across) / 2
+        titles.append(_note(name, (middle, panel.upward[1]), "center") | {"yref": "paper", "yanchor": "bottom"})
         for number, curve in _by_class(curves[curves["technique"] == technique], ["level"], None):
-            line = _line(curve, classes, number, False)
-            traces.append(line | {"mode": "lines", "xaxis": f"x{axis}", "yaxis": f"y{axis}"})
-    return go.Figure(traces, chart_layout(80 + 200 * n_rows, showlegend=False, annotations=titles, **axes))
+            traces.append(_line(curve, classes, number, False) | {"mode": "lines"} | panel.axes)
+    return Drawing(traces, chart_layout(80 + 200 * n_rows, showlegend=False, annotations=titles, **axes))
 
 
 def _panel_axis(scale: str, is_last: bool, kept: float) -> dict[str, Any]:
@@ -152,34 +143,35 @@ def _line(curve: Curve, classes: ClassLook, number: int, strong: bool) -> dict[s
         "name": classes.name(number),
         "line": {"color": classes.colour(number), "width": 4 if strong else 1.8},
         "marker": {"size": 7 if strong else 4},
-        "text": _texts(curve, classes.name(number)),
-        "hovertemplate": "%{text}<extra></extra>",
+        **_hover(curve, classes.name(number)),
     }
 
 
-def _texts(curve: Curve, name: str) -> list[str]:
+def _hover(curve: Curve, name: str) -> dict[str, Any]:
     """What hover says of each point of a class: level, sparsity, accuracy, change, n, seed or seeds.
 
     Curves that do not say `controlled` are compared with dense.
     """
-    n = len(curve["level"])
-    controlled = curve.get("controlled", np.zeros(n))
-    low, high = curve.get("low", np.full(n, np.nan)), curve.get("high", np.full(n, np.nan))
-    whose = (
-        [formats.seeds(n_seeds) for n_seeds in curve["n_seeds"]]
+    accuracy, unknown = 100 * curve["accuracy"], np.full(len(curve["level"]), np.nan)
+    low, high = (100 * curve.get(end, unknown) for end in ("low", "high"))
+    controlled = curve.get("controlled", np.zeros(len(unknown))) == 1
+    change = accuracy - 100 * curve["dense_accuracy"]
+    return hover(
+        "<b>class {title}</b><br>level {level:.0f}, sparsity {text}<br>accuracy {accuracy:.1f} %[ ± {half:.1f}]<br>"
+        f"[{{control:+.1f}} pt against {baseline_name(CONTROL)}][{{dense:+.1f}} pt against {baseline_name(DENSE)}]<br>"
+        "n {n:,.0f}, {whose}",
+        name,
+        map(formats.sparsity, curve["sparsity"].tolist()),
+        level=curve["level"],
+        accuracy=accuracy,
+        half=(high - low) / 2,
+        control=np.where(controlled, change, np.nan),
+        dense=np.where(controlled, np.nan, change),
+        n=curve["n"],
+        whose=[formats.seeds(n) for n in curve["n_seeds"].tolist()]
         if "n_seeds" in curve
-        else [f"seed {seed:.0f}" for seed in curve["seed"]]
+        else [f"seed {seed:.0f}" for seed in curve["seed"].tolist()],
     )
-    names = ("level", "sparsity", "accuracy", "dense_accuracy", "n")
-    return [
-        f"<b>class {name}</b><br>level {level:.0f}, sparsity {formats.sparsity(sparsity)}<br>"
-        f"accuracy {formats.percent(accuracy)} {formats.plus_minus(low[i], high[i])}<br>"
-        f"{formats.points(accuracy - dense)} against {baseline_name(CONTROL if controlled[i] else DENSE)}<br>"
-        f"n {formats.count(size)}, {whose[i]}"
-        for i, (level, sparsity, accuracy, dense, size) in enumerate(
-            zip(*(curve[name].tolist() for name in names), strict=True)
-        )
-    ]
 
 
 def _band(curve: Curve, classes: ClassLook, number: int) -> dict[str, Any]:
@@ -203,7 +195,7 @@ def area(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> dict[
     }
 
 
-def _figure(traces: list[dict[str, Any]], rows: pd.DataFrame, classes: ClassLook) -> go.Figure:
+def _figure(traces: list[dict[str, Any]], rows: pd.DataFrame, classes: ClassLook) -> Drawing:
     """The traces with axes, the names of the classes at the ends of their lines, and the colour bar."""
     lowest = rows["accuracy"].min()
     bottom = 0.0 if pd.isna(lowest) else max(0.0, math.floor(20 * lowest - 0.5) / 20)
@@ -220,7 +212,7 @@ def _figure(traces: list[dict[str, Any]], rows: pd.DataFrame, classes: ClassLook
     layout = chart_layout(showlegend=False, annotations=names, xaxis=x | {"title": _title(x["title"])}, yaxis=y) | {
         "margin": {"l": 10, "r": 20 + 8 * longest, "t": 30, "b": 10}
     }
-    return go.Figure([*traces, *classes.colour_bar(1.04 + 0.016 * longest)], layout)
+    return Drawing([*traces, *classes.colour_bar(1.04 + 0.016 * longest)], layout)
 
 
 def _ends(sparsity: pd.Series, scale: str) -> list[float]:
