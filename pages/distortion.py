@@ -206,7 +206,7 @@ panels = dict(list(looks.items())[:MOST_PANELS])
 points = table_of(
     [by_name[name] for name in panels], lambda experiment: balances(frame.source, experiment, base)
 ).merge(shown[["series", "run", "level", "ratio"]], on=["series", "run", "level"])
-points["text"] = tables.point_texts(points, by_name, frame.source)
+points["name"] = tables.point_names(points, by_name, frame.source)
 slopes = pooled_slopes(points, ["series", "ratio"])
 show_chart(
     balance_matrix(points, slopes, panels, near, frame.dark),

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from pages.shared import formats
+from pages.shared.charts.drawing import Drawing
+from pages.shared.charts.hover import hover
 from pages.shared.charts.style import chart_layout, faded, ink
 from pages.views.distortion.charts import NEAR, Look
 
@@ -23,10 +24,10 @@ LINE = 18
 
 def balance_matrix(
     points: pd.DataFrame, slopes: pd.DataFrame, looks: Mapping[str, Look], near: bool, dark: bool
-) -> go.Figure:
+) -> Drawing:
     """Normalised balance before against after: a row per ratio, a column per series, with slope, r2, mean accuracy.
 
-    `points` has a column `text`, what hover says.
+    `points` has a column `name`, that of the class.
     """
     ratios = sorted(points["ratio"].unique())
     across, upward = _reach(points, near)
@@ -54,7 +55,7 @@ def balance_matrix(
         showlegend=False,
         **_axes(len(ratios), len(looks), across, upward),
     )
-    return go.Figure(traces, layout)
+    return Drawing(traces, layout)
 
 
 def _reach(points: pd.DataFrame, near: bool) -> tuple[float, float]:
@@ -141,8 +142,16 @@ def _dots(rows: pd.DataFrame, drawn: Look, kind: str) -> dict[str, Any]:
         "y": rows["after"].to_numpy(),
         "mode": "markers",
         "marker": {"size": 4, "color": drawn.colour, "opacity": 0.5},
-        "text": rows["text"].tolist(),
-        "hovertemplate": "%{text}<extra></extra>",
+        **hover(
+            "<b>class {text}</b>, seed {seed:.0f}, n {n:,.0f}[<br>before {before:.1f} %][, after {after:.1f} %]"
+            "[<br>ratio {ratio:.3~r}]",
+            texts=rows["name"].tolist(),
+            seed=rows["seed"],
+            n=rows["n"],
+            before=100 * rows["before"],
+            after=100 * rows["after"],
+            ratio=rows["class_ratio"],
+        ),
     }
 
 

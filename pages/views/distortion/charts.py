@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from engine.analysis.distortion.verdicts import HelpfulRange
 from pages.shared import formats
+from pages.shared.charts.drawing import Drawing
+from pages.shared.charts.hover import hover
 from pages.shared.charts.style import chart_layout, faded, ink
 
 NEAR = (-0.5, 3.0)
@@ -21,7 +22,8 @@ FEW_BOXES = 40
 TALL = 420
 """Height of the charts in pixels."""
 
-HOVER = "%{text}<extra></extra>"
+
+Columns = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Look:
 
 def alpha_boxes(
     models: pd.DataFrame, cells: pd.DataFrame, looks: Mapping[str, Look], near: bool, dark: bool
-) -> go.Figure:
+) -> Drawing:
     """Boxes of alpha over seeds by ratio and series, the mean with its interval, and the verdict's mark on top."""
     ratios = sorted(cells["ratio"].unique())
     ends = alpha_range(models["alpha"].to_numpy(float), near)
@@ -43,12 +45,15 @@ def alpha_boxes(
     few = len(cells) <= FEW_BOXES
     font = {"textfont": {"size": 16 if few else 11, "color": ink(dark)}}
     traces = []
+    by_series = {str(series): _columns(rows) for series, rows in models.groupby("series", observed=True)}
+    means_of = {str(series): _columns(rows) for series, rows in cells.groupby("series", observed=True)}
     for place, (series, drawn) in enumerate(looks.items()):
+        if series not in by_series:
+            continue
         shift = (place - (len(looks) - 1) / 2) * width
-        where = {ratio: index + shift for index, ratio in enumerate(ratios)}
-        rows, means = models[models["series"] == series], cells[cells["series"] == series]
-        at = means["ratio"].map(where)
-        traces.append(_box(rows, rows["ratio"].map(where), drawn, width, few))
+        rows, means = by_series[series], means_of[series]
+        at = np.searchsorted(ratios, means["ratio"]) + shift
+        traces.append(_box(rows, np.searchsorted(ratios, rows["ratio"]) + shift, drawn, width, few))
         traces += [_means(means, at, drawn, dark), _marks(means, at, drawn, ends) | font]
     x_axis = {
         "title": {"text": "pruning ratio (weights before / after)", "standoff": 14},
@@ -60,7 +65,7 @@ def alpha_boxes(
     y_axis = {"title": {"text": "alpha", "standoff": 14}, "range": list(ends), "zeroline": False}
     borders = [_line("x", place - 0.5, faded("#7F7F7F", 0.25)) for place in range(1, len(ratios))]
     shapes = [_line("y", 1, ink(dark), "dash"), *borders]
-    return go.Figure(traces, chart_layout(TALL, xaxis=x_axis | plain, yaxis=y_axis, shapes=shapes))
+    return Drawing(traces, chart_layout(TALL, xaxis=x_axis | plain, yaxis=y_axis, shapes=shapes))
 
 
 def alpha_range(alpha: np.ndarray, near: bool) -> tuple[float, float]:
@@ -72,19 +77,21 @@ def alpha_range(alpha: np.ndarray, near: bool) -> tuple[float, float]:
     return low - 0.04 * (high - low), high + 0.14 * (high - low)
 
 
-def accuracy_beside_alpha(cells: pd.DataFrame, helpful: HelpfulRange, drawn: Look, near: bool, dark: bool) -> go.Figure:
+def accuracy_beside_alpha(cells: pd.DataFrame, helpful: HelpfulRange, drawn: Look, near: bool, dark: bool) -> Drawing:
     """Accuracy (left) and alpha (right) of one series by ratio, dense accuracy and alpha = 1 on one horizontal line."""
     rows = cells.sort_values("ratio")
     dense = float(rows["dense_accuracy"].mean())
     reach_accuracy, reach_alpha = _reaches(rows, helpful, near)
-    texts = ["<b>Dense network</b>", *(_cell_text(drawn, cell) for cell in rows.to_dict("records"))]
+    said = _cell_hover(_columns(rows), drawn)
+    said["hovertemplate"] = ["<b>Dense network</b><extra></extra>", *[said["hovertemplate"]] * len(rows)]
+    if "customdata" in said:
+        said["customdata"] = [said["customdata"][0], *said["customdata"]]
     accuracy = rows[["change", "change_low", "change_high"]].to_numpy(float) + dense
     alpha = rows[["alpha", "low", "high"]].to_numpy(float)
     x = [1.0, *rows["ratio"]]
     traces = [
-        _curve(x, dense, accuracy, ink(dark)) | {"name": "Accuracy", "text": texts},
-        _curve(x, 1.0, alpha, drawn.colour, drawn.symbol)
-        | {"name": f"Alpha, {drawn.name}", "text": texts, "yaxis": "y2"},
+        _curve(x, dense, accuracy, ink(dark)) | {"name": "Accuracy"} | said,
+        _curve(x, 1.0, alpha, drawn.colour, drawn.symbol) | {"name": f"Alpha, {drawn.name}", "yaxis": "y2"} | said,
     ]
     shapes = [_line("y", dense, ink(dark), "dash")]
     if helpful.cells:
@@ -98,7 +105,7 @@ def accuracy_beside_alpha(cells: pd.DataFrame, helpful: HelpfulRange, drawn: Loo
         yaxis2=_value_axis("alpha", 1.0, reach_alpha, drawn.colour) | {"overlaying": "y", "side": "right"},
         shapes=shapes,
     )
-    return go.Figure(traces, layout)
+    return Drawing(traces, layout)
 
 
 def half(low: float, high: float) -> str:
@@ -106,11 +113,15 @@ def half(low: float, high: float) -> str:
     return "" if not np.isfinite(low + high) else f" ± {formats.number((high - low) / 2, 2)}"
 
 
-def _box(rows: pd.DataFrame, where: pd.Series, drawn: Look, width: float, all_points: bool) -> dict[str, Any]:
+def _columns(rows: pd.DataFrame) -> Columns:
+    return {str(name): rows[name].to_numpy() for name in rows}
+
+
+def _box(rows: Columns, where: np.ndarray, drawn: Look, width: float, all_points: bool) -> dict[str, Any]:
     return {
         "type": "box",
-        "x": where.to_numpy(float),
-        "y": rows["alpha"].to_numpy(float),
+        "x": where,
+        "y": rows["alpha"],
         "name": drawn.name,
         "width": 0.86 * width,
         "boxpoints": "all" if all_points else "outliers",
@@ -120,22 +131,23 @@ def _box(rows: pd.DataFrame, where: pd.Series, drawn: Look, width: float, all_po
         "line": {"color": drawn.colour, "width": 1.5},
         "fillcolor": faded(drawn.colour, 0.25),
         "hoveron": "points",
-        "hovertemplate": HOVER,
-        "text": [
-            f"<b>{drawn.name}</b>, seed {row['seed']}<br>sparsity {formats.sparsity(row['sparsity'])}"
-            f"<br>alpha {formats.number(row['alpha'])}<br>accuracy {formats.percent(row['accuracy'])}"
-            for row in rows[["seed", "alpha", "accuracy", "sparsity"]].to_dict("records")
-        ],
+        **hover(
+            "<b>{title}</b>, seed {seed:.0f}<br>sparsity {text}[<br>alpha {alpha:.3~r}]<br>accuracy {accuracy:.1f} %",
+            drawn.name,
+            map(formats.sparsity, rows["sparsity"].tolist()),
+            seed=rows["seed"],
+            alpha=rows["alpha"],
+            accuracy=100 * rows["accuracy"],
+        ),
     }
 
 
-def _means(cells: pd.DataFrame, where: pd.Series, drawn: Look, dark: bool) -> dict[str, Any]:
+def _means(cells: Columns, where: np.ndarray, drawn: Look, dark: bool) -> dict[str, Any]:
     """The means with their intervals."""
-    alpha = cells["alpha"].to_numpy(float)
-    ends = {"array": cells["high"].to_numpy(float) - alpha, "arrayminus": alpha - cells["low"].to_numpy(float)}
+    alpha = cells["alpha"]
     return {
         "type": "scatter",
-        "x": where.to_numpy(float),
+        "x": where,
         "y": alpha,
         "mode": "markers",
         "marker": {
@@ -144,27 +156,26 @@ def _means(cells: pd.DataFrame, where: pd.Series, drawn: Look, dark: bool) -> di
             "color": drawn.colour,
             "line": {"color": ink(dark), "width": 1.5},
         },
-        "error_y": ends | {"color": faded(ink(dark), 0.7), "thickness": 1.5, "width": 4},
-        "text": [_cell_text(drawn, cell) for cell in cells.to_dict("records")],
-        "hovertemplate": HOVER,
+        "error_y": {"array": cells["high"] - alpha, "arrayminus": alpha - cells["low"]}
+        | {"color": faded(ink(dark), 0.7), "thickness": 1.5, "width": 4},
         "showlegend": False,
+        **_cell_hover(cells, drawn),
     }
 
 
-def _marks(cells: pd.DataFrame, where: pd.Series, drawn: Look, ends: tuple[float, float]) -> dict[str, Any]:
+def _marks(cells: Columns, where: np.ndarray, drawn: Look, ends: tuple[float, float]) -> dict[str, Any]:
     """The marks of the verdicts, with an arrow where the mean is out of sight."""
     low, high = ends
     arrows = np.where(cells["alpha"] > high, "<br>↑", np.where(cells["alpha"] < low, "<br>↓", ""))
     return {
         "type": "scatter",
-        "x": where.to_numpy(float),
-        "y": np.full(len(cells), high - 0.01 * (high - low)),
+        "x": where,
+        "y": np.full(len(where), high - 0.01 * (high - low)),
         "mode": "text",
         "textposition": "bottom center",
         "text": [f"<b>{formats.chart_text(mark)}</b>{a}" for mark, a in zip(cells["mark"], arrows, strict=True)],
-        "customdata": [_cell_text(drawn, cell) for cell in cells.to_dict("records")],
-        "hovertemplate": "%{customdata}<extra></extra>",
         "showlegend": False,
+        **_cell_hover(cells, drawn),
     }
 
 
@@ -180,22 +191,25 @@ def _curve(x: list[float], start: float, values: np.ndarray, colour: str, symbol
         "line": {"color": colour, "width": 2.5},
         "marker": {"size": 8, "symbol": symbol, "color": colour},
         "error_y": ends | {"thickness": 1, "width": 3, "color": faded(colour, 0.45)},
-        "hovertemplate": HOVER,
     }
 
 
-def _cell_text(drawn: Look, cell: Mapping[Any, Any]) -> str:
-    """What hover says of a series at a ratio."""
-    lines = [
-        f"<b>{drawn.name}</b>, ratio {formats.number(cell['ratio'])}, sparsity {formats.sparsity(cell['sparsity'])}",
-        f"alpha {formats.number(cell['alpha'])}{half(cell['low'], cell['high'])}: {cell['verdict']}",
-        f"all gaps {formats.number(cell['spread'])} times as wide as before",
-        f"accuracy {formats.percent(cell['accuracy'])}, {formats.points(cell['change'])} since dense",
-        formats.seeds(cell["n_seeds"]),
-    ]
-    if cell["n_collapsed"]:
-        lines.append(f"{cell['n_collapsed']} of {cell['n_models']} models predict one class only")
-    return "<br>".join(lines)
+def _cell_hover(cells: Columns, drawn: Look) -> dict[str, Any]:
+    """What hover says of a series at its ratios."""
+    return hover(
+        "<b>{title}</b>, ratio {ratio:.3~r}, sparsity {sparsity}[<br>alpha {alpha:.3~r}][ ± {half:.2~r}]: {verdict}"
+        "[<br>all gaps {spread:.3~r} times as wide as before]"
+        "<br>accuracy {accuracy:.1f} %, {change:+.1f} pt since dense<br>{seeds}"
+        "[<br>{collapsed:.0f} of {n_models:.0f} models predict one class only]",
+        drawn.name,
+        sparsity=list(map(formats.sparsity, cells["sparsity"].tolist())),
+        half=(cells["high"] - cells["low"]) / 2,
+        accuracy=100 * cells["accuracy"],
+        change=100 * cells["change"],
+        seeds=list(map(formats.seeds, cells["n_seeds"].tolist())),
+        collapsed=np.where(cells["n_collapsed"] > 0, cells["n_collapsed"], np.nan),
+        **{name: cells[name] for name in ("ratio", "alpha", "verdict", "spread", "n_models")},
+    )
 
 
 def _reaches(rows: pd.DataFrame, helpful: HelpfulRange, near: bool) -> tuple[float, float]:

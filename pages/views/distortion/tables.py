@@ -1,4 +1,4 @@
-"""Recall distortion in tables: which ratios to show, intervals with verdicts, p-values, what hover says of a class."""
+"""Recall distortion in tables: which ratios to show, intervals with verdicts, p-values, names of classes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -9,10 +9,9 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from engine.analysis.distortion.verdicts import MARKS, verdict
-from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog
-from pages.shared.cache.catalog import Source
+from pages.shared.cache.catalog import Experiment, Source
 from pages.views.distortion.series import Series
 
 PLURAL = {"technique": "techniques", "network": "networks", "dataset": "data sets"}
@@ -160,21 +159,15 @@ def styled_p(table: pd.DataFrame) -> Styler:
     )
 
 
-def point_texts(points: pd.DataFrame, series: Mapping[str, Series], source: Source) -> list[str]:
-    """What hover says of each class of each model; a class whose name is not known is called by its number."""
-    names: dict[tuple[str, int], str] = {}
-    for label, one in series.items():
-        try:
-            facts = catalog.class_facts(source, catalog.example_set(source, one.experiment))
-        except PruneScopeError:
-            continue
-        names |= {(label, int(c)): formats.chart_text(n) for c, n in zip(facts["class"], facts["name"], strict=True)}
-    columns = [points[name] for name in ("series", "class", "seed", "n", "before", "after", "class_ratio")]
-    return [
-        f"<b>class {names.get((label, int(number)), number)}</b>, seed {seed}, n {formats.count(n)}"
-        f"<br>before {formats.percent(before)}, after {formats.percent(after)}<br>ratio {formats.number(ratio)}"
-        for label, number, seed, n, before, after, ratio in zip(*columns, strict=True)
-    ]
+def point_names(points: pd.DataFrame, series: Mapping[str, Series], source: Source) -> list[str]:
+    """The class of each point; one whose name is not known is called by its number."""
+    names: dict[Experiment, dict[int, str]] = {}
+    for experiment in {one.experiment for one in series.values()}:
+        known = catalog.class_names(source, experiment)
+        names[experiment] = {number: formats.chart_text(name) for number, name in known.items()}
+    by_label = {label: names[one.experiment] for label, one in series.items()}
+    pairs = zip(points["series"].tolist(), points["class"].tolist(), strict=True)
+    return [by_label[label].get(number, str(number)) for label, number in pairs]
 
 
 def panel_note(n_series: int, most: int) -> str:
