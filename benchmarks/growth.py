@@ -17,52 +17,53 @@ TIMES = 10
 N_ADDED = 40
 """Runs that are added to each; small segments become one a few times meanwhile."""
 
+HELD = """
+import gc, sys
+import pandas, psutil, pyarrow
+from engine.store import Study, catalog
+process = psutil.Process()
+before = process.memory_info().rss
+everything = catalog.refresh(Study(sys.argv[1]))
+runs = everything.runs
+one = (runs["dataset"] == "mnist") & (runs["network"] == "lenet")
+wanted = one.to_numpy() if sys.argv[2] == "one" else None
+rows = [everything.rows(kind, wanted=wanted) for kind in ("levels", "classes")]
+gc.collect()
+pyarrow.default_memory_pool().release_unused()
+print((process.memory_info().rss - before) / 1e6)
+"""
+"""What a server reads for one experiment, or would for all; says the megabytes that it holds for that."""
+
 
 def run() -> float:
-    """Seconds that one more run takes in the larger study over those in the smaller one; at most 2."""
-    print(f"load before: {os.getloadavg()[0]:.1f}.")
+    """Seconds that one more run takes in the larger study over those in the smaller one, interleaved; at most 2."""
+    print(f"Load before: {os.getloadavg()[0]:.1f}.")
     with tempfile.TemporaryDirectory() as folder:
         studies = [make_population(Path(folder) / f"{times}", times * N_RUNS) for times in (1, TIMES)]
-        took: list[list[float]] = [[], []]
-        for number in range(N_ADDED):
-            for study, seconds in zip(studies, took, strict=True):
-                seconds.append(_add_run(study, 10_000_000 + number))
-        one, ten = (median(seconds) for seconds in took)
+        told, found = _added(studies, told=True), _added(studies, told=False)
+        for study, *took in zip(studies, told, found, strict=True):
+            print(f"{len(study.runs()):,} runs: one more takes {1000 * took[0]:.0f} ms to write and to take in,")
+            print(f"{1000 * took[1]:.0f} ms where the catalog has to find out itself which is new;")
+            print(f"a server holds {_megabytes(study, 'one'):.0f} MB for one experiment,", end=" ")
+            print(f"{_megabytes(study, 'all'):.0f} MB if it held all.")
+    return told[1] / told[0]
+
+
+def _added(studies: list[Study], told: bool) -> tuple[float, ...]:
+    """For each study, the median of the seconds until a run is written and the catalog on disk has it."""
+    took: list[list[float]] = [[] for _ in studies]
+    for number in range(N_ADDED):
         for study, seconds in zip(studies, took, strict=True):
-            print(
-                f"One more run among {len(study.runs()):,}: {1000 * median(seconds):.0f} ms, the slowest of {N_ADDED} "
-                f"{1000 * max(seconds):.0f} ms; a server of one experiment has {_megabytes(study, True):.0f} MB "
-                f"more than without, one that holds all rows {_megabytes(study, False):.0f} MB."
-            )
-    return ten / one
+            begun = time.perf_counter()
+            key = write_made_run(study, 10_000_000 + 2 * number + told)
+            if told:
+                catalog.take_in(study, [key])
+            else:
+                catalog.refresh(study)
+            seconds.append(time.perf_counter() - begun)
+    return tuple(map(median, took))
 
 
-def _add_run(study: Study, seed: int) -> float:
-    """Seconds until a run is written and the catalog has it: files, segment, index."""
-    begun = time.perf_counter()
-    write_made_run(study, seed)
-    catalog.refresh(study)
-    return time.perf_counter() - begun
-
-
-def _megabytes(study: Study, one_experiment: bool) -> float:
-    """Memory that a process holds after reading the rows of one experiment, or of the study, beyond what it had."""
-    code = (
-        "import gc, psutil, sys, pyarrow as pa\n"
-        "from engine.store import Study, catalog\n"
-        "import pandas\n"
-        "process = psutil.Process()\n"
-        "before = process.memory_info().rss\n"
-        "everything = catalog.refresh(Study(sys.argv[1]))\n"
-        "runs = everything.runs\n"
-        "first = runs.iloc[0]\n"
-        "wanted = ((runs['dataset'] == first['dataset']) & (runs['network'] == first['network'])).to_numpy()\n"
-        "wanted = wanted if sys.argv[2] == 'True' else None\n"
-        "rows = [everything.rows(kind, wanted=wanted) for kind in ('levels', 'classes')]\n"
-        "gc.collect(); pa.default_memory_pool().release_unused()\n"
-        "print((process.memory_info().rss - before) / 1e6)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(study.path), str(one_experiment)], check=True, capture_output=True, text=True
-    )
+def _megabytes(study: Study, what: str) -> float:
+    done = subprocess.run([sys.executable, "-c", HELD, study.path, what], check=True, capture_output=True, text=True)
     return float(done.stdout)

@@ -110,8 +110,8 @@ class Catalog:
             for piece in segment.pieces(kind, columns):
                 of = np.arange(n_before, n_before + len(piece)) if kind == "runs" else piece["row"].to_numpy()
                 n_before, rows = n_before + len(piece), places[of]
-                kept = piece if wanted is None else piece.filter(wanted[rows])
-                rows = rows if wanted is None else rows[wanted[rows]]
+                keep = (rows >= 0) if wanted is None else (rows >= 0) & wanted[rows]
+                kept, rows = (piece, rows) if keep.all() else (piece.filter(keep), rows[keep])
                 pieces.append((kept if kind == "runs" else kept.set_column(0, "row", pa.array(rows)), rows))
         schema = KINDS[kind] if columns is None else pa.schema([KINDS[kind].field(name) for name in columns])
         table = pa.concat_tables([schema.empty_table(), *(piece for piece, _ in pieces)])
@@ -131,12 +131,18 @@ class Catalog:
     @cached_property
     def _keys(self) -> NDArray[np.str_]:
         """Keys of the runs, in order."""
-        return np.sort(np.array([key for segment in self.segments for key in segment.keys], str))
+        return np.unique(np.array([key for segment in self.segments for key in segment.keys], str))
 
     @cached_property
     def _places(self) -> list[NDArray[np.int32]]:
-        """Of each segment, which rows of `runs` its runs are."""
-        return [np.searchsorted(self._keys, np.array(segment.keys, str)).astype("int32") for segment in self.segments]
+        """Of each segment, which rows of `runs` its runs are; -1 where a newer segment has the run again."""
+        places = [np.searchsorted(self._keys, np.array(segment.keys, str)).astype("int32") for segment in self.segments]
+        if sum(map(len, places)) > len(self._keys):
+            seen = np.zeros(len(self._keys), bool)
+            for rows in reversed(places):
+                newer, seen[rows] = seen[rows], True
+                rows[newer] = -1
+        return places
 
     @cached_property
     def _identities(self) -> dict[bool, tuple[NDArray[np.bool_], pd.DataFrame]]:
@@ -161,16 +167,15 @@ def refresh(study: RunFiles, is_checked: bool = False) -> Catalog:
     What is new is added to the files of the catalog, the rest of which stays as it is. Where all of it is to be
     checked, rows that cannot be read are made anew from their runs.
     """
-    there = study.runs()
+    present = study.run_names()
     kept = read_segments(study.path, is_checked)
-    segments, broken, present = list(kept.segments) if kept else [], kept.broken if kept else {}, set(there)
+    segments, broken = (kept.segments, kept.broken) if kept else ((), {})
     known = {key for segment in segments for key in segment.keys}
-    broken = {key: broken[key] for key in there if key in broken and broken[key]["stamp"] == _stamp(study, key)}
-    new = [key for key in there if key not in known and key not in broken]
+    broken = {key: broken[key] for key in sorted(broken) if broken[key]["stamp"] == _stamp(study, key) != ""}
+    new = sorted(key for key in present - known - broken.keys() if (study.path / "runs" / key).is_dir())
     if not new and known <= present and (kept is None or kept.is_whole):
         return _catalog(study, segments, broken)
-    parts, failed = _read_runs(study, new)
-    added = [new_segment(study.path, merged_tables(empty_tables(), set(), joined_tables(parts)))] if parts else []
+    added, failed = _read_segment(study, new)
     try:
         stay = [segment for old in segments if (segment := _without_gone(old, present)).keys]
         segments = merged_segments([*stay, *added])
@@ -179,10 +184,27 @@ def refresh(study: RunFiles, is_checked: bool = False) -> Catalog:
             raise
         return refresh(study, is_checked=True)  # what was to be merged cannot be read
     try:
-        segments = list(save_segments(study.path, segments, broken | failed))
+        segments = save_segments(study.path, segments, broken | failed)
     except PruneScopeError:
         pass  # a study that cannot be written to is read all the same
     return _catalog(study, segments, broken | failed)
+
+
+def take_in(study: RunFiles, keys: Sequence[str]) -> None:
+    """Add these new runs to the catalog on disk without a look at the others, however many there are.
+
+    One that it has already is replaced. Where two do so at once, one addition may be lost: `refresh` makes up for it.
+    """
+    kept = read_segments(study.path, is_listed=True)
+    if kept is None:
+        refresh(study)
+        return
+    added, failed = _read_segment(study, keys)
+    broken = {key: kept.broken[key] for key in kept.broken if key not in keys} | failed
+    try:
+        save_segments(study.path, merged_segments([*kept.segments, *added]), broken)
+    except (OSError, ValueError, pa.ArrowException, PruneScopeError):
+        pass  # no room, or a segment is damaged: who reads the catalog makes it anew
 
 
 def save_tables(study: RunFiles, tables: Tables, broken: Broken) -> None:
@@ -216,7 +238,14 @@ def _without_gone(segment: Segment, present: set[str]) -> Segment:
     return replace(segment, files={}, tables=merged_tables(segment.loaded(), present, empty_tables()))
 
 
-def _read_runs(study: RunFiles, keys: list[str]) -> tuple[list[Part], dict[str, dict[str, str]]]:
+def _read_segment(study: RunFiles, keys: Sequence[str]) -> tuple[list[Segment], dict[str, dict[str, str]]]:
+    """The segment of these runs, none where none can be read, and those that cannot."""
+    parts, broken = _read_runs(study, keys)
+    tables = merged_tables(empty_tables(), set(), joined_tables(parts))
+    return [new_segment(study.path, tables)] if parts else [], broken
+
+
+def _read_runs(study: RunFiles, keys: Sequence[str]) -> tuple[list[Part], dict[str, dict[str, str]]]:
     parts, broken = [], {}
     for key in keys:
         stamp = _stamp(study, key)

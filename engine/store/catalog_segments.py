@@ -76,10 +76,11 @@ class Kept:
     is_whole: bool = True
 
 
-def read_segments(study: Path, is_checked: bool = False) -> Kept | None:
+def read_segments(study: Path, is_checked: bool = False, is_listed: bool = False) -> Kept | None:
     """The catalog on disk; None where there is none that this engine reads. Segments that cannot be read are left out.
 
-    Of each segment the runs are read now and the rest when it is asked for, unless all of it is to be checked.
+    Of each segment the runs are read now and the rest when it is asked for, unless all of it is to be checked, or they
+    are only to be listed.
     """
     kept = None
     for _ in range(3):  # the index may change while the files that it named are read
@@ -87,7 +88,7 @@ def read_segments(study: Path, is_checked: bool = False) -> Kept | None:
         if index is None:
             return None
         named = [Segment(study / FOLDER, files) for files in ({k: index[k] for k in KINDS}, *index.get("segments", ()))]
-        good = tuple(segment for segment in named if _is_readable(segment, is_checked))
+        good = tuple(segment for segment in named if is_listed or _is_readable(segment, is_checked))
         kept = Kept(good, dict(index["broken"]), len(good) == len(named))
         if kept.is_whole:
             break
@@ -106,23 +107,22 @@ def new_segment(study: Path, tables: Tables) -> Segment:
 
 def merged_segments(segments: Sequence[Segment]) -> list[Segment]:
     """The same runs in fewer segments where there are many; those at the front, which are large, stay as they are."""
-    start = first_to_merge([len(segment.keys) for segment in segments])
-    if start == len(segments):
+    if len(segments) <= MOST_SEGMENTS:
         return list(segments)
+    start = first_to_merge([len(segment.keys) for segment in segments])
     tables = empty_tables()
     for segment in segments[start:]:
-        tables = merged_tables(tables, set(tables["runs"]["run"].to_pylist()), segment.loaded())
+        older = set(tables["runs"]["run"].to_pylist()) - set(segment.keys)
+        tables = merged_tables(tables, older, segment.loaded())
     return [*segments[:start], Segment(segments[0].folder, {}, tables)]
 
 
 def first_to_merge(sizes: Sequence[int]) -> int:
-    """Number of the first of the segments that become one; as many as there are where none do.
+    """Number of the first of the segments that become one, of two or more.
 
     A segment joins those behind it unless it is more than twice as large as they are together: so each row is written
     again only as often as its segment grows by half, and the largest segment hardly ever.
     """
-    if len(sizes) <= MOST_SEGMENTS:
-        return len(sizes)
     start = len(sizes) - 2
     while start and sizes[start - 1] <= 2 * sum(sizes[start:]):
         start -= 1

@@ -135,6 +135,8 @@ class _Sweep:
                 if isinstance(event, Progress):
                     self.listen(event)
                 elif result := self._settle(event):
+                    if result.state == "done":
+                        catalog.take_in(self.study, [result.key])
                     finished.append(result)
                     self.listen(result)
         return finished

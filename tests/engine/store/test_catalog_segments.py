@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def test_large_segments_are_hardly_ever_written_again() -> None:
     held, n_written, most = [5_757], 0, 0
     for _ in range(50_000 - 5_757):
         held.append(1)
-        start = first_to_merge(held)
+        start = first_to_merge(held) if len(held) > catalog_segments.MOST_SEGMENTS else len(held)
         n_written += 1 + (sum(held[start:]) if start < len(held) else 0)
         held = [*held[:start], sum(held[start:])] if start < len(held) else held
         most = max(most, len(held))
@@ -95,6 +96,42 @@ def test_a_catalog_that_was_opened_outlives_its_files(tmp_path: Path, monkeypatc
     assert len(catalog.refresh(study).levels) == 4 * 3 and sizes(study) == [4]
     assert_same(opened, expected)
     assert len(opened.rows("classes", wanted=opened.runs["seed"].to_numpy() == 2)) == 3 * N_CLASSES
+
+
+def test_a_run_taken_in_is_there_without_a_look_at_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = made_study(tmp_path, 3)
+    catalog.refresh(study)
+    with monkeypatch.context() as patched:
+        patched.setattr(Study, "run_names", lambda self: pytest.fail("looked at all runs"))
+        for seed in range(10, 40):
+            catalog.take_in(study, [write_made_run(study, replace(SPEC, seed=seed))])
+    assert sum(sizes(study)) == 33 and len(sizes(study)) <= catalog_segments.MOST_SEGMENTS
+    keys, record = [], Study.run_record
+    monkeypatch.setattr(Study, "run_record", lambda self, key: (keys.append(key), record(self, key))[1])
+    assert catalog.refresh(study).runs["run"].tolist() == study.runs() and keys == []
+    assert verify_study(study) == []
+
+
+@pytest.mark.parametrize("n_more", [0, 20])
+def test_a_run_taken_in_twice_is_there_once_as_it_is_now(tmp_path: Path, n_more: int) -> None:
+    study = made_study(tmp_path / "one", 3)
+    catalog.refresh(study)
+    for _ in range(2):
+        catalog.take_in(study, [SPEC.key])
+    for seed in range(10, 10 + n_more):
+        catalog.take_in(study, [write_made_run(study, replace(SPEC, seed=seed)), SPEC.key])
+    shutil.copytree(study.path / "runs", tmp_path / "two" / "runs")
+    assert_same(catalog.refresh(study), catalog.refresh(Study(tmp_path / "two")))
+    assert verify_study(study) == []
+
+
+def test_a_run_that_is_broken_when_taken_in_is_named(tmp_path: Path) -> None:
+    study = made_study(tmp_path, 2)
+    catalog.refresh(study)
+    key = write_made_run(study, replace(SPEC, seed=8))
+    (tmp_path / "runs" / key / "levels.parquet").write_bytes(b"")
+    catalog.take_in(study, [key])
+    assert list(catalog.refresh(study).broken) == [key]
 
 
 @pytest.mark.parametrize("kind", TABLES)
