@@ -169,7 +169,7 @@ def refresh(study: RunFiles, is_checked: bool = False) -> Catalog:
     """
     present = study.run_names()
     kept = read_segments(study.path, is_checked)
-    segments, broken = (kept.segments, kept.broken) if kept else ((), {})
+    segments, broken = (list(kept.segments), kept.broken) if kept else ([], {})
     known = {key for segment in segments for key in segment.keys}
     broken = {key: broken[key] for key in sorted(broken) if broken[key]["stamp"] == _stamp(study, key) != ""}
     new = sorted(key for key in present - known - broken.keys() if (study.path / "runs" / key).is_dir())
@@ -184,7 +184,7 @@ def refresh(study: RunFiles, is_checked: bool = False) -> Catalog:
             raise
         return refresh(study, is_checked=True)  # what was to be merged cannot be read
     try:
-        segments = save_segments(study.path, segments, broken | failed)
+        segments = list(save_segments(study.path, segments, broken | failed))
     except PruneScopeError:
         pass  # a study that cannot be written to is read all the same
     return _catalog(study, segments, broken | failed)

@@ -3,28 +3,20 @@
 What is broken is named and set aside, so that nobody reads it and a sweep makes it again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from engine.datasets.groups import CLASS
 from engine.errors import PruneScopeError
-from engine.pruning.schedules import planned_levels
 from engine.store import catalog
 from engine.store.analyses import broken_analyses
 from engine.store.files import checked_tensors, publish, remove_folder, write_file
-from engine.store.group_losses import LOSSES, check_losses
 from engine.store.images import image_sets, read_images
-from engine.store.run_files import SPEC, RunRecord
-from engine.store.run_tables import decode, is_right, offset_type
-from engine.store.study import Study, examples_name
-from engine.store.validation import VALIDATION, check_validation, split_rows
-
-TABLES = ("levels", "classes", "predictions")
+from engine.store.study import Study
+from engine.store.verification.run_checks import Tested, check_runs, in_words
 
 
 @dataclass(frozen=True)
@@ -35,53 +27,36 @@ class Fault:
     reason: str
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """What runs were tested on: the label of every example, and how many classes there are."""
+def verify_study(study: Study, workers: int = 1, only: Sequence[str] | None = None) -> list[Fault]:
+    """Everything that is broken in a study; empty where it is whole.
 
-    labels: np.ndarray
-    n_classes: int
-    examples: pd.DataFrame
-    """Their table, with the name of each one's class."""
-    n_training: int | None = None
-    """Examples of the training side; None where it is not there or damaged."""
-
-
-def verify_study(study: Study) -> list[Fault]:
-    """Everything that is broken in a study; empty where it is whole."""
+    So many processes look at the runs: at all of them, or at these only.
+    """
     found: list[Fault] = []
     try:
         study.info  # noqa: B018
     except PruneScopeError as error:
         found.append(Fault("study.toml", str(error)))
-    tested: dict[str, _Tested] = {}
+    tested: dict[str, Tested] = {}
     for name in study.example_sets():
         try:
             tested[name] = _examples(study, name)
         except (PruneScopeError, ValueError, KeyError) as error:
-            found.append(Fault(f"examples/{name}", _words(error)))
+            found.append(Fault(f"examples/{name}", in_words(error)))
     for name in study.training_sets():
         try:
             tested |= {name: _with_training(study, name, tested[name])} if name in tested else {}
         except (PruneScopeError, ValueError, KeyError, TypeError) as error:
-            found.append(Fault(f"examples/{name}-train", _words(error)))
+            found.append(Fault(f"examples/{name}-train", in_words(error)))
     for name in image_sets(study):
         try:
             _check_images(study, name, tested)
         except (PruneScopeError, ValueError) as error:
-            found.append(Fault(f"images/{name}", _words(error)))
-    parts, missing = [], set()
-    for key in study.runs():
-        try:
-            record = study.run_record(key)
-            missing |= _missing_examples(study, record)
-            tables = _run_tables(study, key, record)
-            _check_run(record, tables, tested.get(examples_name(record.spec)))
-            _check_losses(tables, tested.get(examples_name(record.spec)))
-            _check_validation(record, tables, tested.get(examples_name(record.spec)))
-            parts.append(catalog.run_part(key, record, tables["levels"], tables["classes"]))
-        except (PruneScopeError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException) as error:
-            found.append(Fault(f"runs/{key}", _words(error)))
+            found.append(Fault(f"images/{name}", in_words(error)))
+    checked = list(check_runs(study, study.runs() if only is None else only, tested, workers))
+    found += [Fault(f"runs/{run.key}", run.reason) for run in checked if run.part is None]
+    missing = {name for run in checked for name in run.missing}
+    parts = [run.part for run in checked if run.part is not None]
     found += [Fault(f"examples/{name}", "It is missing, and runs need it.") for name in sorted(missing)]
     if reason := catalog.describe_mismatch(study, parts):
         found.append(Fault("catalog", reason))
@@ -120,10 +95,6 @@ def set_aside(study: Study, fault: Fault) -> str:
     return "left as it is; mend it by hand"
 
 
-def _words(error: Exception) -> str:
-    return str(error) if isinstance(error, PruneScopeError) else f"It is damaged: {error}."
-
-
 def _new_folder(study: Study, name: str) -> Path:
     n = 1
     while (target := study.path / "broken" / f"{name}-{n}").exists():
@@ -136,17 +107,17 @@ def _note(study: Study, target: Path, fault: Fault) -> str:
     return f"set aside in {target.relative_to(study.path)}"
 
 
-def _examples(study: Study, name: str) -> _Tested:
+def _examples(study: Study, name: str) -> Tested:
     examples, facts = study.examples(name), study.class_facts(name)
     labels, n_classes = examples["label"].to_numpy(), len(facts)
     if not np.array_equal(examples["example"], np.arange(len(labels))):
         raise ValueError("its examples are not numbered from 0")
     if not np.array_equal(np.bincount(labels, minlength=n_classes), facts["n_test"]):
         raise ValueError("its labels differ in number from what its classes say")
-    return _Tested(labels, n_classes, examples.assign(**{CLASS: facts["name"].to_numpy()[labels]}))
+    return Tested(labels, n_classes, examples.assign(**{CLASS: facts["name"].to_numpy()[labels]}))
 
 
-def _with_training(study: Study, name: str, tested: _Tested) -> _Tested:
+def _with_training(study: Study, name: str, tested: Tested) -> Tested:
     labels, facts = study.training_examples(name)["label"].to_numpy(), study.class_facts(name)
     counted = np.bincount(labels, minlength=tested.n_classes)
     if not np.array_equal(counted, facts.get("n_available", facts["n_train"])) or (counted < facts["n_train"]).any():
@@ -154,92 +125,12 @@ def _with_training(study: Study, name: str, tested: _Tested) -> _Tested:
     return replace(tested, n_training=len(labels))
 
 
-def _check_images(study: Study, name: str, tested: Mapping[str, _Tested]) -> None:
+def _check_images(study: Study, name: str, tested: Mapping[str, Tested]) -> None:
     """Raise where images are damaged, or are of no examples that the study has."""
     read = read_images(study, name)
     labels = [known.labels for other, known in tested.items() if other == name or other.startswith(f"{name}-")]
     if read is not None and not any(np.array_equal(read[1], known) for known in labels):
         raise ValueError("its labels are not those of any examples here")
-
-
-def _missing_examples(study: Study, record: RunRecord) -> set[str]:
-    """Tables of examples that a run needs and the study does not have."""
-    name = examples_name(record.spec)
-    is_validated = f"{VALIDATION}.parquet" in record.files
-    side = {f"{name}-train"} if is_validated and name not in study.training_sets() else set()
-    return side | ({name} - set(study.example_sets()))
-
-
-def _run_tables(study: Study, key: str, record: RunRecord) -> dict[str, pa.Table]:
-    """The tables of a run, once all of its files are there, are what was written, and are all there is."""
-    folder = study.path / "runs" / key
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {SPEC}
-    wanted = {*record.files, *(f"{name}.parquet" for name in TABLES)}
-    for name in sorted(wanted - there):
-        raise ValueError(f"{name} is missing")
-    for name in sorted(there - wanted):
-        raise ValueError(f"{name} does not belong to the run")
-    for name in sorted(record.files):
-        study.run_file(key, name, record)
-    names = [name for name in (*TABLES, VALIDATION, LOSSES) if f"{name}.parquet" in record.files]
-    return {name: study.run_rows(key, name, record) for name in names}
-
-
-def _check_run(record: RunRecord, tables: Mapping[str, pa.Table], tested: _Tested | None) -> None:
-    """Raise ValueError where the tables of a run do not fit its spec, each other, or the examples."""
-    levels, classes = tables["levels"].to_pandas(), tables["classes"].to_pandas()
-    said, numbers = tables["predictions"].to_pydict(), levels["level"].to_numpy()
-    planned, computed_here = len(planned_levels(record.spec)) + 1, "stopped" in record.provenance
-    if computed_here and len(numbers) != planned and not (record.provenance["stopped"] and len(numbers) < planned):
-        raise ValueError(f"it has {len(numbers)} levels, its spec asks for {planned}")
-    if not len(numbers) or (np.diff(numbers) <= 0).any():
-        raise ValueError("the numbers of its levels do not grow")
-    _require_equal("levels of its predictions", said["level"], numbers)
-    if tested is None:
-        return
-    n_levels, n_classes, labels = len(numbers), tested.n_classes, tested.labels
-    _require_equal("levels of its classes", classes["level"], np.repeat(numbers, n_classes))
-    _require_equal("numbers of its classes", classes["class"], np.tile(np.arange(n_classes), n_levels))
-    sizes = {"offset": offset_type(n_classes).itemsize, "probability": 2, "margin": 2}
-    for name in sizes if computed_here and record.spec.keep_scores else sizes.keys() & said.keys():
-        _require_equal(f"examples in {name}", [len(row) for row in said[name]], [sizes[name] * len(labels)] * n_levels)
-    matrix = np.stack([decode(row, labels, n_classes) for row in said["offset"]])
-    right = matrix == labels
-    _require_equal("accuracy", levels["accuracy"], right.mean(1))
-    counted = {
-        "n": [np.bincount(labels, minlength=n_classes)] * n_levels,
-        "correct": [np.bincount(labels[row], minlength=n_classes) for row in right],
-        "predicted": [np.bincount(row, minlength=n_classes) for row in matrix],
-    }
-    for name, counts in counted.items():
-        _require_equal(f"classes' {name}", classes[name], np.concatenate(counts))
-
-
-def _check_losses(tables: Mapping[str, pa.Table], tested: _Tested | None) -> None:
-    """Raise ValueError where the losses of a run's groups do not fit its levels, predictions or examples."""
-    if LOSSES not in tables or tested is None:
-        return
-    offsets = tables["predictions"]["offset"].to_pylist()
-    right = np.stack([is_right(offset, tested.n_classes) for offset in offsets])
-    check_losses(tables[LOSSES], tables["levels"].to_pandas(), tested.examples, right)
-
-
-def _check_validation(record: RunRecord, tables: Mapping[str, pa.Table], tested: _Tested | None) -> None:
-    """Raise ValueError where what a run says of its validation split does not fit its levels or the training side."""
-    if VALIDATION not in tables or tested is None:
-        return
-    levels = tables["levels"].to_pandas()
-    check_validation(
-        tables[VALIDATION], levels["level"].to_numpy(), levels["validation_accuracy"].to_numpy(), tested.n_classes
-    )
-    rows, n_training = split_rows(tables[VALIDATION]), tested.n_training
-    if n_training is not None and (rows[-1] >= n_training or len(rows) != round(record.spec.validation * n_training)):
-        raise ValueError("its validation split is none of the training side's")
-
-
-def _require_equal(what: str, kept: object, counted: object) -> None:
-    if not np.array_equal(np.asarray(kept), np.asarray(counted)):
-        raise ValueError(f"the {what} differ from what the other tables say")
 
 
 def _broken_snapshots(study: Study) -> Iterator[Fault]:

@@ -17,6 +17,7 @@ from engine.store import catalog
 from engine.store.files import PLACEHOLDER, embed_checksum, file_digest, write_file
 from engine.store.parquet import from_parquet, to_parquet
 from engine.store.study import Study
+from engine.store.verification import run_checks
 from engine.store.verify import Fault, set_aside, verify_study
 from tests.engine.store.test_files import dead_owner_name
 from tests.support.run_folders import SPEC, made_study, made_tables
@@ -230,3 +231,36 @@ def test_a_reader_of_a_broken_run_is_told(tmp_path: Path) -> None:
     (tmp_path / RUN / "predictions.parquet").write_bytes(b"")
     with pytest.raises(PruneScopeError, match="damaged"):
         study.predictions(SPEC.key)
+
+
+def test_several_processes_find_what_one_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = made_study(tmp_path, 5)
+    study.levels()
+    for seed, name in ((1, "levels"), (3, "predictions")):
+        file = tmp_path / "runs" / replace(SPEC, seed=seed).key / f"{name}.parquet"
+        file.write_bytes(file.read_bytes()[:-1])
+    alone = verify_study(study)
+    monkeypatch.setattr(run_checks, "FEW", 2)
+    assert verify_study(study, workers=2) == alone and len(alone) == 2
+
+
+def test_a_look_at_what_changed_passes_the_rest_by(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study, file = whole_study(tmp_path), tmp_path / RUN / "levels.parquet"
+
+    def said(*options: str) -> str:
+        main(["verify", "--study", str(tmp_path), "--workers", "1", *options])
+        return capsys.readouterr().out
+
+    assert "2 runs (0 are as they were)" in said("--changed")
+    assert "0 runs (2 are as they were)" in said("--changed")
+    whole, times = file.read_bytes(), file.stat()
+    file.write_bytes(whole[:-1] + b"?")
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert f"{RUN}: " in said("--changed", "--keep")
+    file.write_bytes(whole)
+    assert "1 runs (1 are as they were)" in said("--changed")
+    os.utime(tmp_path / "examples" / "digits-official.parquet")
+    assert "2 runs (0 are as they were)" in said("--changed")
+    (tmp_path / "catalog" / "verified.json").write_bytes(b"{}")
+    assert "2 runs (0 are as they were)" in said("--changed") and "2 runs and" in said()
+    assert study.runs()
