@@ -12,7 +12,7 @@ import pytest
 import prunescope as ps
 from engine.commands import main
 from engine.errors import PruneScopeError
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 
 TOP = Path(__file__).resolve().parents[1]
 MOST_LINES = 20

@@ -8,7 +8,7 @@ from engine.store import catalog
 from engine.store.files import leftovers, remove_leftovers
 from engine.store.study import Study
 from engine.store.verification.found_whole import changed_runs, keep_whole, run_stamps
-from engine.store.verify import set_aside, verify_study
+from engine.store.verification.verify import set_aside, verify_study
 
 
 def add(commands: "_SubParsersAction[ArgumentParser]") -> None:

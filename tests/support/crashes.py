@@ -12,7 +12,7 @@ from pathlib import Path
 
 from engine.store import catalog, claims, files
 from engine.store.study import Study
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from tests.support.harness.forks import exit_code, in_child
 from tests.support.harness.seed import HOW_TO_REPLAY, seeded
 from tests.support.run_folders import files_of, made_study, write_made_run

@@ -24,7 +24,7 @@ from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
 from engine.store import catalog, claims, files
 from engine.store.study import Study
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from engine.sweeps.sweep import run_sweep, sweep_status
 from engine.sweeps.worker import Result, RunContext, execute_run
 from tests.support.crashes import CRASHED, crash_at, crash_moments

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.api.public_study import Study
 from engine.errors import PruneScopeError
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 
 N = 60
 LABELS = np.tile(["cat", "dog", "owl"], N // 3)

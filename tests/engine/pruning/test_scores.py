@@ -17,7 +17,7 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import RunSpec
 from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from engine.training.evaluation import group_importances
 from engine.training.layer_maps import IMAGES, layer_grams
 from engine.training.seeding import generator

@@ -18,7 +18,7 @@ from engine.specs.checks import validate_spec
 from engine.specs.dense_key import dense_key
 from engine.store.files import PLACEHOLDER, embed_checksum
 from engine.store.study import Study
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from engine.training.evaluation import evaluate_network
 from engine.training.seeding import generator
 from tests.engine.runs.test_run import ROOT, TINY, contents, run_in

@@ -11,7 +11,7 @@ from engine.errors import PruneScopeError
 from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
 from engine.store.study import examples_name
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from tests.engine.runs.test_run import ROOT, TINY, contents, run_in
 
 TAILED = validate_spec(replace(TINY, imbalance=20, levels=2))

@@ -11,7 +11,7 @@ from engine.runs.run import run_experiment
 from engine.specs.checks import validate_spec
 from engine.specs.protocol import protocol
 from engine.store.study import Study
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from tests.engine.runs.test_run import ROOT, TINY, contents, run_in
 
 BOTH = replace(TINY, technique="l1_unstructured", rate_schedule="cosine", kept_epoch="best", epochs=3)

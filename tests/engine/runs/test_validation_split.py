@@ -14,7 +14,7 @@ from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
 from engine.store.files import PLACEHOLDER, embed_checksum
 from engine.store.study import Study, examples_name
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from engine.training.evaluation import evaluate_network
 from tests.engine.runs.test_run import ROOT, TINY, contents, run_in
 

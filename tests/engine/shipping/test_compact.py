@@ -5,8 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
+from torch.nn import functional
 
+from engine.networks.architectures import LeNet
 from engine.networks.network_table import NETWORKS
 from engine.pruning.masks import apply_masks
 from engine.pruning.techniques import TECHNIQUES

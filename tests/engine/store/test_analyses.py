@@ -18,7 +18,7 @@ from engine.store.analyses import (
 )
 from engine.store.files import leftovers
 from engine.store.study import Study
-from engine.store.verify import set_aside, verify_study
+from engine.store.verification.verify import set_aside, verify_study
 
 BEFORE, AFTER = np.array([[0, 1], [1, 1]]), np.array([[0, 0], [1, 0]])
 

@@ -15,7 +15,7 @@ from engine.specs.checks import validate_spec
 from engine.store import catalog
 from engine.store.run_tables import run_tables
 from engine.store.study import Study, examples_name
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from tests.support.studies import PROVENANCE, Plan, made_classes, made_examples, made_outcomes, make_study
 
 ROOT = Path("unused")

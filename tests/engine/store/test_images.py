@@ -10,7 +10,7 @@ from engine.datasets.dataset_table import DATASETS, Request, load_dataset
 from engine.errors import PruneScopeError
 from engine.store.images import SHEET, image_sets, images_name, read_images, write_images
 from engine.store.study import Study
-from engine.store.verify import set_aside, verify_study
+from engine.store.verification.verify import set_aside, verify_study
 from tests.support.run_folders import made_study
 
 DEMO = Study(Path(__file__).resolve().parents[3] / "data" / "demo")

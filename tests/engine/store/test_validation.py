@@ -10,7 +10,7 @@ import pytest
 from engine.errors import PruneScopeError
 from engine.store.study import examples_name
 from engine.store.validation import split_rows, validation_table
-from engine.store.verify import Fault, set_aside, verify_study
+from engine.store.verification.verify import Fault, set_aside, verify_study
 from tests.support.run_folders import (
     PROVENANCE,
     SPEC,

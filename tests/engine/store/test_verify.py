@@ -18,7 +18,7 @@ from engine.store.files import PLACEHOLDER, embed_checksum, file_digest, write_f
 from engine.store.parquet import from_parquet, to_parquet
 from engine.store.study import Study
 from engine.store.verification import run_checks
-from engine.store.verify import Fault, set_aside, verify_study
+from engine.store.verification.verify import Fault, set_aside, verify_study
 from tests.engine.store.test_files import dead_owner_name
 from tests.support.run_folders import SPEC, made_study, made_tables
 from tests.support.uploads import bring, long_table

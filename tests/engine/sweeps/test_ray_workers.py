@@ -20,7 +20,7 @@ from engine.run_spec import RunSpec
 from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
 from engine.store.study import Study
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from engine.sweeps import ray_workers as cluster
 from engine.sweeps.pool import Lost
 from engine.sweeps.ray_workers import _import_ray, run_on_ray

@@ -16,7 +16,7 @@ import pytest
 
 from engine.specs.preset import load_preset
 from engine.store.study import Study
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from engine.sweeps.sweep import sweep_status
 from tests.support.harness.forks import wait_until
 

@@ -20,7 +20,7 @@ from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.dense_key import dense_key
 from engine.store.study import Study
-from engine.store.verify import verify_study
+from engine.store.verification.verify import verify_study
 from engine.training.device import reproducible
 from engine.training.evaluation import evaluate_network
 from engine.training.quantization import N_CALIBRATION, WAYS, exact_integer_products, quantize_network, sizes
