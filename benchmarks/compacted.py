@@ -1,7 +1,7 @@
 """A pruned network in ONNX Runtime, compacted and with its zeros in place: one thread, turn by turn, medians.
 
-ResNet-18 on 64 x 64 images and LeNet on batches of 256, each with half of its input channels cut. The masked network is as
-slow as a dense one.
+ResNet-18 on 64 x 64 images and LeNet on batches of 256, each with half of its input channels cut. The masked network is
+as slow as a dense one.
 """
 
 import statistics
