@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from engine.networks.compact import compacted
 from engine.networks.network_table import NETWORKS
 from engine.pruning.masks import Cut, apply_masks, cut_masks, full_masks, prunable
 from engine.pruning.techniques import TECHNIQUES
-from engine.shipping.compact import compacted
 from engine.training.seeding import generator
 
 

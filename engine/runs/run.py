@@ -56,11 +56,12 @@ from engine.store.parquet import to_parquet
 from engine.store.run_tables import LevelResult, row_tables, run_tables
 from engine.store.study import Study, examples_name
 from engine.store.validation import VALIDATION, validation_table
+from engine.training.costs import file_sizes, level_costs
 from engine.training.device import pick_device, processor, reproducible
 from engine.training.evaluation import group_importances, mean_gradients
 from engine.training.layer_maps import layer_grams
 from engine.training.loop import TrainingJob, train_network
-from engine.training.quantization import on_cpu, quantize_network, sizes
+from engine.training.quantization import on_cpu, quantize_network
 from engine.training.seeding import generator
 
 
@@ -134,8 +135,6 @@ class _Run:
         """What each level came to, the seconds that all took, and why the run stopped early, if it did."""
         self.network.load_state_dict(self.dense.trained)
         dense = self._recorded(self.dense.result)
-        if TECHNIQUES[self.spec.technique].quantizes:
-            dense = replace(dense, sizes=(sizes(self.network.state_dict()),))
         self.members = constrained_groups(self.spec, self.workspace, self.network) if mitigates(self.spec, 1) else None
         kept, todo = self._resume()
         stopped = ""
@@ -167,7 +166,7 @@ class _Run:
         states = load_states(self.folder / "state.safetensors", self.workspace.device)
         level = int(states["level"]["level"]) if states else 0
         kept = [result for step in todo[:level] if (result := load_result(self._file(step.level)))]
-        if states is None or len(kept) < level or not all(result.losses for result, _ in kept):
+        if states is None or len(kept) < level or not all(result.losses and result.sizes for result, _ in kept):
             return [], todo
         self.network.load_state_dict(states["weights"])
         self.masks = {name: states["masks"][name] for name in self.masks}
@@ -182,14 +181,20 @@ class _Run:
             self.workspace, test=on_cpu(self.workspace.test), validation=on_cpu(self.workspace.validation)
         )
         quantized = quantize_network(self.network, way, self.workspace.training)
-        return replace(level_result(quantized.network, workspace, step, self.masks), sizes=(sizes(quantized.tensors),))
+        costs = {**self._costs(), **file_sizes(quantized.tensors)}
+        return replace(level_result(quantized.network, workspace, step, self.masks), sizes=(costs,))
+
+    def _costs(self) -> dict[str, float]:
+        """What the network as it is now costs whoever runs it."""
+        shown = self.workspace.test
+        return level_costs(self.network, shown.inputs(shown.images[:2]))
 
     def _recorded(self, result: LevelResult) -> LevelResult:
-        """The result of the network as it is now, with its groups' losses, and diagnostics where the spec asks."""
+        """The result of the network as it is now, with costs, groups' losses, and diagnostics where the spec asks."""
         labels, cut = self.workspace.dataset.test.labels, self.after_cut
         rows = self.diagnosis.rows(self.network, result, labels, cut.samples if cut else None)
         losses = loss_rows(self.groupings, labels, result, cut.tested if cut else None)
-        return replace(result, losses=losses, groups=rows or ())
+        return replace(result, losses=losses, groups=rows or (), sizes=result.sizes or (self._costs(),))
 
     def _reach(self, step: PlannedLevel) -> Sequence[dict[str, Any]]:
         """Prune, treat and train the network up to this step; what mitigation noted comes back."""

@@ -15,7 +15,7 @@ from engine.run_spec import Watcher
 from engine.shipping.baseline_run import baseline_of
 from engine.shipping.cards import bill_of_materials, model_card
 from engine.shipping.facts import RECORD, Compared, Shipped, cost_facts, group_rows, origin
-from engine.shipping.model.measure import BATCHES, Costs, Timing, macs, n_weights, processor_name, timings, zipped
+from engine.shipping.model.measure import BATCHES, Costs, Timing, processor_name, timings
 from engine.shipping.model.model_files import ModelFiles, float_files, model_files
 from engine.shipping.model.onnx_file import OUTPUT, onnx_answers
 from engine.shipping.model.plan import INPUT
@@ -24,6 +24,7 @@ from engine.shipping.ship_folder import digests, write_folder
 from engine.shipping.trained import Trained, trained_network, untrained
 from engine.store.parquet import to_parquet
 from engine.store.study import Study, examples_name
+from engine.training.costs import macs, weight_counts, zipped
 from engine.training.device import pick_device, reproducible
 
 NEEDS_ACCEPT = "Nothing was written; --accept ships it all the same and records the count."
@@ -124,9 +125,11 @@ def _costs(made: ModelFiles, dense: ModelFiles, images: Tensor) -> tuple[Costs, 
 
 
 def _cost(one: ModelFiles, images: Tensor, timed: dict[int, Timing]) -> Costs:
-    kept, stored = n_weights(one.counted)
     content = one.contents.get("model.safetensors") or one.contents["model.pt2"]
-    return Costs(kept, stored, macs(one.counted, images), one.n_bytes, zipped(content), timed)
+    counts = weight_counts(one.counted)
+    return Costs(
+        **counts, macs=macs(one.counted, images), bytes=one.n_bytes, bytes_zipped=zipped(content), milliseconds=timed
+    )
 
 
 def _record(study: Study, order: Order, trained: Trained, found: _Evidence) -> Shipped:

@@ -1,4 +1,4 @@
-"""Weights and activations in eight bits, after training: one row per way, and how large the network is then on disk.
+"""Weights and activations in eight bits, after training: one row per way.
 
 Integer arithmetic is a matter of the CPU here: a quantized network is a copy there, whatever device trained it.
 """
@@ -7,14 +7,12 @@ import copy
 import logging
 import os
 import warnings
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
-from safetensors.torch import save
 from torch import Tensor, nn
 
 from engine.training.split import Split
@@ -70,12 +68,6 @@ def on_cpu(split: Split) -> Split:
     """The split where quantized networks work."""
     fields = ("images", "labels", "mean", "deviation")
     return replace(split, **{name: getattr(split, name).cpu() for name in fields}, groups=None)
-
-
-def sizes(tensors: dict[str, Tensor]) -> dict[str, int]:
-    """Bytes of the tensors as a safetensors file, and when that is zipped, which is where zeros count."""
-    content = save({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()})
-    return {"bytes": len(content), "bytes_zipped": len(zlib.compress(content, 6))}
 
 
 def _dynamic(network: nn.Module, images: Tensor) -> Quantized:

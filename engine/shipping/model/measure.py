@@ -2,15 +2,11 @@
 
 import platform
 import time
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
 
 BATCHES = (1, 32)
 
@@ -43,25 +39,6 @@ class Costs:
         timed = {f"ms_{batch}": timing.median for batch, timing in self.milliseconds.items()}
         plain = {name: value for name, value in asdict(self).items() if name != "milliseconds"}
         return {**plain, **timed}
-
-
-def n_weights(network: nn.Module) -> tuple[int, int]:
-    """Weights of matrices and kernels that are not zero, and all of them."""
-    weights = [tensor for tensor in network.state_dict().values() if tensor.is_floating_point() and tensor.dim() > 1]
-    return int(sum(torch.count_nonzero(tensor) for tensor in weights)), sum(tensor.numel() for tensor in weights)
-
-
-def macs(network: nn.Module, images: Tensor) -> int:
-    """Multiplications with addition that one image takes."""
-    counter = FlopCounterMode(display=False)
-    with torch.no_grad(), counter:
-        network(images[:1])
-    return int(counter.get_total_flops() // 2)
-
-
-def zipped(content: bytes) -> int:
-    """Bytes when zipped, which is where zeros count."""
-    return len(zlib.compress(content, 6))
 
 
 def timings(calls: Sequence[Callable[[], object]], rounds: int = 60, seconds: float = 4.0) -> list[Timing]:

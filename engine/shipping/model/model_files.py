@@ -11,13 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim, export
 
+from engine.networks.compact import compacted
 from engine.pruning.techniques import TECHNIQUES
-from engine.shipping.compact import compacted
 from engine.shipping.model.onnx_file import HOW_TO_INSTALL, missing_packages, onnx_answers, onnx_content, onnx_session
 from engine.shipping.model.packaged import Packaged, packaged, sample_images
 from engine.shipping.model.plan import plan_of
 from engine.shipping.trained import Trained
-from engine.training.quantization import exact_integer_products, quantize_network, sizes
+from engine.training.costs import file_sizes
+from engine.training.quantization import exact_integer_products, quantize_network
 
 ONNX = "model.onnx"
 NOT_FASTER = (
@@ -77,7 +78,7 @@ def _eight_bits(trained: Trained) -> ModelFiles:
     quantized = quantize_network(trained.network, trained.quantizes, trained.workspace.training)
     network = Packaged(quantized.plain, like)
     contents = {"model.pt2": _pt2(network, sample), "load_model.py": _text("load_quantized.txt")}
-    n_bytes = sizes(quantized.tensors)["bytes"]
+    n_bytes = int(file_sizes(quantized.tensors)["bytes"])
     made = ModelFiles(contents, (), network, packaged(trained.network, like), n_bytes)
     session, more = _onnx(network, sample)
     if not isinstance(more, bytes):

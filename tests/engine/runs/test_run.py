@@ -45,7 +45,7 @@ def test_same_spec_twice_gives_identical_tables(tmp_path: Path) -> None:
     run_in(tmp_path / "a", spec)
     run_in(tmp_path / "b", spec)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
-    assert len(contents(tmp_path / "a")) == 5 + spec.levels
+    assert len(contents(tmp_path / "a")) == 6 + spec.levels
 
 
 def test_other_seed_gives_other_predictions(tmp_path: Path) -> None:

@@ -21,9 +21,10 @@ from engine.specs.checks import validate_spec
 from engine.specs.dense_key import dense_key
 from engine.store.study import Study
 from engine.store.verification.verify import verify_study
+from engine.training.costs import file_sizes
 from engine.training.device import reproducible
 from engine.training.evaluation import evaluate_network
-from engine.training.quantization import N_CALIBRATION, WAYS, exact_integer_products, quantize_network, sizes
+from engine.training.quantization import N_CALIBRATION, WAYS, exact_integer_products, quantize_network
 from engine.training.split import make_split
 
 TINY = RunSpec("digits", "lenet", "int8_static", "finetune", levels=2, epochs=3)
@@ -67,7 +68,7 @@ def test_a_quantized_network_says_almost_the_same_in_a_quarter_of_the_bytes(name
     n_linear = sum(module.weight.numel() for module in network.modules() if isinstance(module, nn.Linear))
     n_all = sum(tensor.numel() for tensor in before.values())
     share = n_linear / n_all if way == "int8_dynamic" else 1
-    assert sizes(made.tensors)["bytes"] < (1 - 0.7 * share) * sizes(before)["bytes"] + 8000
+    assert file_sizes(made.tensors)["bytes"] < (1 - 0.7 * share) * file_sizes(before)["bytes"] + 8000
 
 
 def test_dynamic_weights_are_rounded_rows_as_computed_by_hand() -> None:
@@ -102,7 +103,7 @@ def test_calibration_sees_a_hundred_training_images_and_no_more() -> None:
 def test_sizes_are_those_of_the_file() -> None:
     tensors = {"a": torch.zeros(1000), "b": torch.randn(1000)}
     content = save(tensors)
-    assert sizes(tensors)["bytes"] == len(content) and sizes(tensors)["bytes_zipped"] < len(content)
+    assert file_sizes(tensors)["bytes"] == len(content) and file_sizes(tensors)["bytes_zipped"] < len(content)
     assert torch.equal(load(content)["b"], tensors["b"])
 
 

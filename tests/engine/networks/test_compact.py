@@ -9,10 +9,10 @@ from torch import Tensor, fx, nn
 from torch.nn import functional
 
 from engine.networks.architectures import LeNet
+from engine.networks.compact import compacted
 from engine.networks.network_table import NETWORKS
 from engine.pruning.masks import apply_masks
 from engine.pruning.techniques import TECHNIQUES
-from engine.shipping.compact import compacted
 from tests.support.networks.small_networks import image_side, pruned_masks, small_network
 
 FULL = bool(os.environ.get("PRUNESCOPE_FULL"))
