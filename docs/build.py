@@ -19,8 +19,8 @@ from docs.made.hooker import exemplars_table, nothing_table, sizes_table  # noqa
 from docs.made.paganini import accuracy_table, slopes_table, split_words  # noqa: E402
 from docs.made.study import Demo, markdown, open_demo  # noqa: E402
 from docs.made.tran import mitigation_table, violation_table  # noqa: E402
+from engine.specs.arithmetic import PORTABLE  # noqa: E402
 from engine.store import catalog  # noqa: E402
-from engine.training.device import PORTABLE  # noqa: E402
 from pages.shared.cache.catalog import Source  # noqa: E402
 from pages.shared.formats import unmarked  # noqa: E402
 from pages.views.method.words import paper_sentences  # noqa: E402

@@ -12,6 +12,7 @@ from engine.commands.trust import add_trust
 from engine.datasets.dataset_table import data_root
 from engine.errors import PruneScopeError
 from engine.runs.reproduce import RunComparison, compare_runs, reproduction_spec
+from engine.specs.arithmetic import as_recorded
 from engine.store.study import Study
 
 
@@ -38,7 +39,8 @@ def rebuild(options: Namespace) -> int:
         raise PruneScopeError(f"{options.to} is the study itself; name another folder to compute the run in.")
     with tempfile.TemporaryDirectory() as folder:
         aside = Study(options.to or folder)
-        with run_display(spec, console) as watch:
+        made = study.run_record(options.run).provenance
+        with as_recorded(made), run_display(spec, console) as watch:
             run_experiment(spec, aside, data_root(options.data), options.device, watch)
         comparison = compare_runs(study, options.run, aside, spec)
     if not comparison.is_equal:

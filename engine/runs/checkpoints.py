@@ -15,10 +15,12 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
-from torch import Tensor
+from torch import Tensor, nn
 
+from engine.specs.arithmetic import FUSED
 from engine.store.files import PLACEHOLDER, checked_tensors, embed_checksum, write_file
 from engine.store.run_tables import LevelResult
+from engine.training.fused.fitting import step_name
 
 _ARRAYS = ("prediction", "probability", "margin", "loss", "validation_prediction")
 _SEAL = {"sha256": PLACEHOLDER.decode()}
@@ -50,6 +52,17 @@ def load_states(path: Path, device: torch.device) -> dict[str, Tensors] | None:
         kind, _, rest = name.partition("/")
         states.setdefault(kind, {})[rest] = tensor.to(device)
     return states
+
+
+def step_state(network: nn.Module) -> Tensors:
+    """Which step trains the network here, to be kept beside what it came to."""
+    return {"fused": torch.tensor(step_name(network) == FUSED)}
+
+
+def is_own_step(states: dict[str, Tensors], network: nn.Module) -> bool:
+    """Whether what was kept was trained by the step that would train it now; an older engine had torch's only."""
+    fused = states.get("step", {}).get("fused")
+    return (fused is not None and bool(fused)) == (step_name(network) == FUSED)
 
 
 def save_result(path: Path, result: LevelResult, seconds: float) -> None:

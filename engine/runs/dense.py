@@ -7,7 +7,15 @@ from engine.fairness.reweighting import mitigated_training
 from engine.pruning.masks import full_masks
 from engine.pruning.schedules import PlannedLevel, planned_levels
 from engine.run_spec import Progress, RunSpec, Watcher
-from engine.runs.checkpoints import Tensors, load_result, load_states, save_result, save_states
+from engine.runs.checkpoints import (
+    Tensors,
+    is_own_step,
+    load_result,
+    load_states,
+    save_result,
+    save_states,
+    step_state,
+)
 from engine.runs.level import compute_seconds, constrained_groups, grouped_split, judging_split, level_result
 from engine.runs.workspace import Workspace
 from engine.specs.dense_key import dense_key
@@ -43,7 +51,9 @@ def dense_network(spec: RunSpec, study: Study, workspace: Workspace, watch: Watc
 def _kept_dense(spec: RunSpec, study: Study, workspace: Workspace) -> Dense | None:
     path = study.dense_file(dense_key(spec))
     states, kept = load_states(path, workspace.device), load_result(path.with_suffix(".outcome"))
-    return Dense(states["initial"], states["trained"], *kept) if states is not None and kept is not None else None
+    if states is None or kept is None or not is_own_step(states, workspace.new_network(spec)):
+        return None
+    return Dense(states["initial"], states["trained"], *kept)
 
 
 def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher) -> None:
@@ -65,5 +75,5 @@ def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watch
         level_result(network, workspace, PlannedLevel(0, 0.0, 0.0), masks),
         multipliers=mitigated.rows if mitigated else (),
     )
-    save_states(path, {"initial": initial, "trained": network.state_dict()})
+    save_states(path, {"initial": initial, "trained": network.state_dict(), "step": step_state(network)})
     save_result(path.with_suffix(".outcome"), result, compute_seconds(workspace) - begun)

@@ -7,6 +7,7 @@ import numpy as np
 from engine.errors import PruneScopeError
 from engine.pruning.schedules import planned_levels
 from engine.run_spec import RunSpec
+from engine.specs.arithmetic import recorded_step
 from engine.store.run_files import RunRecord
 from engine.store.study import Study, examples_name
 
@@ -45,6 +46,7 @@ class RunComparison:
         """What the arithmetic depends on and was different, then and now; empty text where it was not recorded."""
         then, now = (record.provenance for record in (self.record, self.record_again))
         pairs = {name: (str(then.get(name, "")), str(now.get(name, ""))) for name in MADE_WITH}
+        pairs["step"] = recorded_step(then), recorded_step(now)
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 

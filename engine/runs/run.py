@@ -36,7 +36,7 @@ from engine.pruning.schedules import (
 )
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import Progress, RunSpec, Watcher
-from engine.runs.checkpoints import load_result, load_states, save_result, save_states
+from engine.runs.checkpoints import is_own_step, load_result, load_states, save_result, save_states, step_state
 from engine.runs.dense import Dense, dense_network
 from engine.runs.level import (
     AfterCut,
@@ -60,6 +60,7 @@ from engine.training.costs import file_sizes, level_costs
 from engine.training.device import pick_device, processor, reproducible
 from engine.training.evaluation import group_importances, mean_gradients
 from engine.training.layer_maps import layer_grams
+from engine.training.fused.fitting import step_name
 from engine.training.loop import TrainingJob, train_network
 from engine.training.quantization import on_cpu, quantize_network
 from engine.training.seeding import generator
@@ -99,7 +100,7 @@ def _computed(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher)
     more = {**row_tables(results), VALIDATION: validation}
     extra = {f"{kind}.parquet": to_parquet(rows, kind) for kind, rows in more.items()}
     extra |= run.checkpoints(len(results))
-    committed = study.write_run(spec, tables, _provenance(workspace, seconds, stopped), extra)
+    committed = study.write_run(spec, tables, _provenance(workspace, step_name(run.network), seconds, stopped), extra)
     study.clear_work(spec.key)
     warned = negative_weights([row for result in results for row in result.multipliers])
     return RunOutcome(spec.key, committed, stopped, warned)
@@ -166,7 +167,8 @@ class _Run:
         states = load_states(self.folder / "state.safetensors", self.workspace.device)
         level = int(states["level"]["level"]) if states else 0
         kept = [result for step in todo[:level] if (result := load_result(self._file(step.level)))]
-        if states is None or len(kept) < level or not all(result.losses and result.sizes for result, _ in kept):
+        is_whole = len(kept) == level and all(result.losses and result.sizes for result, _ in kept)
+        if states is None or not is_whole or not is_own_step(states, self.network):
             return [], todo
         self.network.load_state_dict(states["weights"])
         self.masks = {name: states["masks"][name] for name in self.masks}
@@ -252,6 +254,7 @@ class _Run:
         if self.spec.keep_checkpoints:
             save_states(self.folder / f"checkpoints/level-{result.level:03d}.safetensors", {"weights": weights})
         states = {"weights": weights, "masks": self.masks, "level": {"level": torch.tensor(result.level)}}
+        states["step"] = step_state(self.network)
         save_states(self.folder / "state.safetensors", states)
 
     def _file(self, level: int) -> Path:
@@ -266,7 +269,7 @@ def _megabytes(spec: RunSpec, workspace: Workspace) -> float:
     return 2 * predictions + 4e-6 * n_weights * (5 + 2 * n_levels * spec.keep_checkpoints)
 
 
-def _provenance(workspace: Workspace, seconds: float, stopped: str) -> dict[str, object]:
+def _provenance(workspace: Workspace, step: str, seconds: float, stopped: str) -> dict[str, object]:
     note = workspace.dataset.note
     return {
         "engine": engine.__version__,
@@ -275,6 +278,7 @@ def _provenance(workspace: Workspace, seconds: float, stopped: str) -> dict[str,
         "numpy": numpy.__version__,
         "device": workspace.device.type,
         "processor": processor(workspace.device.type),
+        "step": step,
         "seconds": round(seconds, 1),
         "stopped": stopped,
         **({"data": note} if note else {}),

@@ -18,11 +18,9 @@ import torch
 from torch.nn import functional
 
 from engine.errors import PruneScopeError
+from engine.specs.arithmetic import NATIVE, PORTABLE, chosen_arithmetic
 from engine.training.seeding import kept_random_state
 
-SETTING = "PRUNESCOPE_ARITHMETIC"
-PORTABLE, EAGER, NATIVE = "portable", "eager", "native"
-"""Sums that are alike on all processors, by the fastest step; the same by torch's own step; torch's fastest sums."""
 LIBRARIES = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
 """What torch, oneDNN and MKL read from the environment when they first compute."""
 CUBLAS = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
@@ -127,14 +125,6 @@ def processor(device: str) -> str:
     used = torch.backends.cpu.get_cpu_capability()
     portable = used == "AVX2" and all(os.environ.get(name) == value for name, value in LIBRARIES.items())
     return f"{platform.machine()} {PORTABLE if portable else used}"
-
-
-def chosen_arithmetic() -> str:
-    """What the environment asks for; portable where it says nothing."""
-    arithmetic = os.environ.get(SETTING, PORTABLE)
-    if arithmetic not in (PORTABLE, EAGER, NATIVE):
-        raise PruneScopeError(f"{SETTING} is {arithmetic!r}; allowed are {PORTABLE}, {EAGER} and {NATIVE}.")
-    return arithmetic
 
 
 def _portable_variables() -> Mapping[str, str]:

@@ -8,12 +8,10 @@ from torch import nn
 
 from engine.networks.architectures import LeNet
 from engine.run_spec import RunSpec
-from engine.training.device import PORTABLE, chosen_arithmetic
+from engine.specs.arithmetic import EAGER, FUSED, PORTABLE, chosen_arithmetic
 
 if TYPE_CHECKING:
     from engine.training.fused.lenet_step import LeNetStep
-
-FUSED, EAGER = "fused", "eager"
 
 
 def step_name(network: nn.Module) -> str:

@@ -12,29 +12,36 @@ import torch
 from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.runs.run import run_experiment
+from engine.specs.arithmetic import EAGER, FUSED, NATIVE, PORTABLE, SETTING
 from engine.specs.checks import validate_spec
 from engine.store.study import Study
-from engine.training import device as arithmetic
-from engine.training.device import LIBRARIES, NATIVE, SETTING, processor, reproducible
+from engine.training.device import LIBRARIES, processor, reproducible
 
 TOP = Path(__file__).resolve().parents[3]
 CPU = torch.device("cpu")
 SPEC = validate_spec(
     RunSpec("digits", "lenet", "global_unstructured", "finetune", levels=2, epochs=3, learning_rate=0.1)
 )
-PREDICTIONS = "9b34992367200fe06517087c19dca7cbd96a54fa89d17901758a5150896af2aa"
-"""Digest of what that run predicts. An Intel processor with AVX-512 gave it, and emulated ones of Intel (Haswell) and
-AMD (EPYC-Milan) without; another version of torch may give another."""
+PREDICTIONS = {
+    EAGER: "9b34992367200fe06517087c19dca7cbd96a54fa89d17901758a5150896af2aa",
+    PORTABLE: "76f18680a694482993944ddbb22b385abf0fd11f7428d8c363ba280d6293f59f",
+}
+"""Digests of what that run predicts. Processors of Intel and AMD with AVX-512 gave them, and emulated ones of Intel
+(Haswell) and AMD (EPYC-Milan) without; another version of torch may give others."""
 
 if platform.machine() != "x86_64":
     pytest.skip("other processors have one way to add up", allow_module_level=True)
 
 
-def test_predictions_are_those_of_other_processors(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("arithmetic", "step"), [(PORTABLE, FUSED), (EAGER, EAGER)])
+def test_predictions_are_those_of_other_processors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arithmetic: str, step: str
+) -> None:
+    monkeypatch.setenv(SETTING, arithmetic)
     run_experiment(SPEC, Study(tmp_path), Path("unused"), "cpu")
     record = Study(tmp_path).run_record(SPEC.key)
-    assert record.provenance["processor"] == "x86_64 portable"
-    assert record.files["predictions.parquet"] == PREDICTIONS
+    assert record.provenance["processor"] == "x86_64 portable" and record.provenance["step"] == step
+    assert record.files["predictions.parquet"] == PREDICTIONS[arithmetic]
 
 
 def test_a_process_of_its_own_is_portable_by_itself() -> None:
@@ -52,6 +59,8 @@ def test_what_a_user_computes_between_runs_does_not_choose_their_instructions(
 ) -> None:
     """What was computed before the first run does, and the record says so."""
     code = f"""
+import os
+os.environ["{SETTING}"] = "{EAGER}"
 import torch
 from pathlib import Path
 from engine.store.study import Study
@@ -71,7 +80,7 @@ if {place == "between"}:
     compute()
 run_experiment(SPEC, Study({str(tmp_path)!r}), Path("unused"), "cpu")
 record = Study({str(tmp_path)!r}).run_record(SPEC.key)
-print(record.provenance["processor"], record.files["predictions.parquet"] == PREDICTIONS)
+print(record.provenance["processor"], record.files["predictions.parquet"] == PREDICTIONS["{EAGER}"])
 """
     kind, is_equal = _in_new_process(code).strip().rsplit(" ", 1)
     assert kind.startswith(expected) and is_equal == str("portable" in kind)
@@ -122,11 +131,11 @@ def test_a_processor_without_the_instructions_is_not_told_to_use_them(untold: py
 
 def test_another_word_is_refused(untold: pytest.MonkeyPatch) -> None:
     untold.setenv(SETTING, "fast")
-    with pytest.raises(PruneScopeError, match="is 'fast'; allowed are portable and native"), reproducible(CPU):
+    with pytest.raises(PruneScopeError, match="is 'fast'; allowed are portable, eager and native"), reproducible(CPU):
         pass
 
 
 def test_a_graphics_processor_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA H100")
     assert processor("cuda") == "NVIDIA H100" and processor("mps") == platform.machine()
-    assert arithmetic.PORTABLE not in processor("cuda")
+    assert PORTABLE not in processor("cuda")

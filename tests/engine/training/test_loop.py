@@ -169,7 +169,7 @@ def test_examples_that_all_weigh_one_train_as_ever_bit_for_bit(split: Split, wei
 
 
 def test_an_example_that_weighs_two_counts_as_one_that_is_there_twice(split: Split) -> None:
-    spec = replace(SPEC, batch_size=len(split), learning_rate=0.1)
+    spec = replace(SPEC, batch_size=len(split), learning_rate=0.05)
     ours = weighed(split, spec, Weigher(torch.tensor([0.0, 2.0])))
     reference, odd = lenet(), (split.labels % 2 == 1).nonzero().flatten()
     images = split.inputs(split.images)[odd]
@@ -178,6 +178,6 @@ def test_an_example_that_weighs_two_counts_as_one_that_is_there_twice(split: Spl
         gradients = torch.autograd.grad(loss, list(reference.parameters()))
         with torch.no_grad():
             for parameter, gradient in zip(reference.parameters(), gradients, strict=True):
-                parameter -= 0.1 * gradient
+                parameter -= 0.05 * gradient
     for mine, theirs in zip(ours.parameters(), reference.parameters(), strict=True):
         torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-6)

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from engine.errors import PruneScopeError
-from engine.training.device import CUBLAS, LIBRARIES, SETTING, flushes_denormals, reproducible
+from engine.specs.arithmetic import SETTING
+from engine.training.device import CUBLAS, LIBRARIES, flushes_denormals, reproducible
 from engine.training.quantization import exact_integer_products
 from engine.training.seeding import kept_random_state, seeded
 from tests.support.networks.torch_state import ACTS, torch_state

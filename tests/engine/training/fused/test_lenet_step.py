@@ -1,0 +1,97 @@
+"""The compiled step is torch's step: same weights, same predictions, whatever the images, the batch and the settings."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from engine.networks.architectures import LeNet
+from engine.pruning.masks import Cut, Masks, apply_masks, cut_masks, full_masks, prunable
+from engine.pruning.techniques import TECHNIQUES
+from engine.run_spec import RunSpec
+from engine.specs.arithmetic import EAGER, PORTABLE, SETTING
+from engine.training.device import reproducible
+from engine.training.evaluation import evaluate_network
+from engine.training.loop import TrainingJob, train_network
+from engine.training.seeding import generator
+from engine.training.split import Split, make_split
+
+CPU = torch.device("cpu")
+SPEC = RunSpec("mnist", "lenet", "global_unstructured")
+
+
+class Weigher:
+    """Weighs the examples of two groups by what they lose."""
+
+    def example_weights(self, losses: Tensor, groups: Tensor) -> Tensor:
+        return torch.where(groups == 0, 0.5, 1.5) + 0.1 * losses
+
+    def end_epoch(self, epoch: int) -> None:
+        pass
+
+
+def noise(n: int, channels: int, size: int, n_classes: int, seed: int) -> Split:
+    """Images whose classes can be told: each has its own pattern under noise."""
+    draw = np.random.default_rng(seed)
+    labels = draw.integers(0, n_classes, n)
+    patterns = draw.integers(0, 128, (n_classes, channels, size, size))
+    images = (patterns[labels] + draw.integers(0, 128, (n, channels, size, size))).astype(np.uint8)
+    split = make_split(images, labels, images, size, CPU)
+    return replace(split, groups=torch.from_numpy(draw.integers(0, 2, n)))
+
+
+def network_and_masks(channels: int, size: int, n_classes: int, share: float, seed: int) -> tuple[LeNet, Masks]:
+    torch.manual_seed(seed)
+    network = LeNet(channels, size, n_classes)
+    if seed % 2:
+        network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    masks = full_masks(network)
+    if share:
+        cut = Cut(TECHNIQUES["global_unstructured"], share, generator(seed, 1, "prune"))
+        masks = cut_masks(prunable(network), masks, cut)
+    apply_masks(network, masks)
+    return network, masks
+
+
+def trained(
+    monkeypatch: pytest.MonkeyPatch, arithmetic: str, network: LeNet, split: Split, masks: Masks, job: TrainingJob
+) -> LeNet:
+    monkeypatch.setenv(SETTING, arithmetic)
+    network = copy.deepcopy(network)
+    job = replace(job, generator=generator(0, 1, "order"))
+    with reproducible(CPU):
+        train_network(network, split, masks, job)
+    return network
+
+
+def largest_difference(one: LeNet, other: LeNet) -> float:
+    pairs = zip(one.parameters(), other.parameters(), strict=True)
+    return max(float((mine - theirs).detach().abs().max()) for mine, theirs in pairs)
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_weights_after_a_hundred_steps_are_torchs(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    draw = np.random.default_rng(1000 + number)
+    channels, size, n_classes = int(draw.choice([1, 2, 3, 5])), int(draw.integers(10, 41)), int(draw.integers(2, 63))
+    batch_size = int(draw.choice([1, 7, 16, 32, 50, 128]))
+    spec = replace(
+        SPEC,
+        batch_size=batch_size,
+        momentum=float(draw.choice([0.0, 0.9])),
+        weight_decay=float(draw.choice([0.0, 5e-4])),
+        learning_rate=0.002,
+        rate_schedule=str(draw.choice(["constant", "cosine"])),
+    )
+    n_images = 5 * batch_size - (3 if batch_size > 3 else 0)
+    split = noise(n_images, channels, size, n_classes, number)
+    network, masks = network_and_masks(channels, size, n_classes, float(draw.choice([0.0, 0.8])), number)
+    objective = Weigher() if draw.random() < 0.3 else None
+    job = TrainingJob(spec, 20, generator(0, 1, "order"), objective=objective)
+    fused = trained(monkeypatch, PORTABLE, network, split, masks, job)
+    eager = trained(monkeypatch, EAGER, network, split, masks, job)
+    assert largest_difference(eager, network) > 1e-3
+    assert largest_difference(fused, eager) < 1e-6
+    assert all(not weight[~masks[name]].any() for name, weight in prunable(fused).items())
