@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from engine.specs.arithmetic import FUSED
 from engine.store.files import PLACEHOLDER, checked_tensors, embed_checksum, write_file
 from engine.store.run_tables import LevelResult
-from engine.training.fused.fitting import step_name
+from engine.training.fused.step_choice import step_name
 
 _ARRAYS = ("prediction", "probability", "margin", "loss", "validation_prediction")
 _SEAL = {"sha256": PLACEHOLDER.decode()}

@@ -60,7 +60,7 @@ from engine.training.costs import file_sizes, level_costs
 from engine.training.device import pick_device, processor, reproducible
 from engine.training.evaluation import group_importances, mean_gradients
 from engine.training.layer_maps import layer_grams
-from engine.training.fused.fitting import step_name
+from engine.training.fused.step_choice import step_name
 from engine.training.loop import TrainingJob, train_network
 from engine.training.quantization import on_cpu, quantize_network
 from engine.training.seeding import generator

@@ -16,7 +16,7 @@ from engine.pruning.masks import apply_masks, prunable
 from engine.run_spec import RunSpec
 from engine.specs.learning import learning_rate
 from engine.training.best_epoch import BestEpoch
-from engine.training.fused.fitting import fused_step
+from engine.training.fused.step_choice import fused_step
 from engine.training.seeding import seeded
 from engine.training.split import Split, batches, grouped_batches, n_batches
 
