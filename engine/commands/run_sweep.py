@@ -57,7 +57,8 @@ def plan(options: Namespace) -> None:
     if missing:
         from engine.sweeps.estimate import estimate
 
-        for line in estimate(missing, data_root(options.data), options.device, default_workers(options.device)):
+        workers = default_workers(options.device)
+        for line in estimate(missing, data_root(options.data), options.device, workers, preset.names):
             print(line, flush=True)
 
 
