@@ -41,7 +41,7 @@ SIZES = {
     "paper-qmnist": (6, 6 * 21),
     "paper-alexnet": (4 * 6, 4 * 6 * 21),
     "quick": (3 * 2 * 3, 3 * 2 * 3 * 13),
-    "demo": (593, 6393),
+    "demo": (755, 7473),
     "demo-0.1": (396, 4074),
     "recall-distortion": ((2 + 5 * 2 + 2 + 2) * 30, (2 + 5 * 2 + 2 + 2) * 30 * 6),
     "hooker": (3 * 30, 30 * 7 + 2 * 30 * 2),
@@ -228,6 +228,24 @@ def test_finetuned_networks_of_the_study_that_ships_have_controls_that_train_as_
     specs = load_preset("demo").specs
     finetuned = {(experiment_of(s), s.seed) for s in specs if s.treatment == "finetune" and s.technique != "unpruned"}
     assert finetuned == {(experiment_of(spec), spec.seed) for spec in specs if spec.technique == "unpruned"}
+
+
+def test_rules_of_mitigation_stand_beside_no_mitigation_with_every_step_to_choose_from() -> None:
+    specs = [spec for spec in load_preset("demo").specs if spec.technique == "global_unstructured"]
+    mitigated = [spec for spec in specs if spec.mitigation != "none"]
+    experiments = {experiment_of(spec) for spec in mitigated}
+    assert {(spec.dataset, spec.target, spec.imbalance) for spec in mitigated} == {
+        ("utkface", "gender", 1),
+        ("utkface", "ethnicity", 1),
+        ("fashion-mnist", "", 20),
+    }
+    steps = {(rule, eta) for rule in ("reweight", "worst") for eta in (0.05, 0.1, 0.2, 0.4)}
+    for experiment in experiments:
+        mine = [spec for spec in mitigated if experiment_of(spec) == experiment]
+        assert {(spec.mitigation_rule, spec.eta) for spec in mine} == steps | {("lagrangian", 0.1)}
+        assert {spec.mitigation for spec in mine} == {"both"} and 0.98 in mine[0].sparsities
+        plain = {spec.seed for spec in specs if spec.mitigation == "none" and experiment_of(spec) == experiment}
+        assert {spec.seed for spec in mine} == set(range(6)) <= plain
 
 
 def test_the_runs_that_ship_are_those_of_a_preset() -> None:
