@@ -197,6 +197,17 @@ class RunSpec:
             Range(1),
         ),
     )
+    rewind_to: int = setting(
+        0,
+        About(
+            "Rewind to",
+            "rewind: step of the dense training whose weights come back; other treatments take no notice",
+            "pruning",
+            COUNT,
+            "steps",
+            zero="the first weights",
+        ),
+    )
     balanced_group: str = setting(
         "",
         About(

@@ -32,11 +32,15 @@ class ScheduleRow:
 
 @dataclass(frozen=True)
 class TreatmentRow:
-    """One treatment: what becomes of the weights that remain."""
+    """One treatment: what becomes of the weights that remain.
+
+    One that `controls` rewinding takes the masks of the run that rewinds, level by level.
+    """
 
     key: str
     label: str
     help: str
+    controls: bool = False
 
 
 def _iterative(spec: RunSpec) -> list[PlannedLevel]:
@@ -84,6 +88,18 @@ TREATMENTS: dict[str, TreatmentRow] = {
             "rewind", "Rewind", "Weights that remain go back to their values at initialisation before training."
         ),
         TreatmentRow("finetune", "Finetune", "Training goes on from the weights that remain."),
+        TreatmentRow(
+            "fresh",
+            "Fresh weights",
+            "A control of rewinding: its masks, and new random weights. Trains twice as long, for the masks.",
+            controls=True,
+        ),
+        TreatmentRow(
+            "shuffled",
+            "Shuffled masks",
+            "A control of rewinding: its weights, and as many cut in each layer, at random. Trains twice as long.",
+            controls=True,
+        ),
     )
 }
 

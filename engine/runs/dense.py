@@ -1,8 +1,13 @@
 """The dense network that runs start from: trained once, then shared by all runs that begin alike."""
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from torch import nn
+
+from engine.errors import PruneScopeError
 from engine.fairness.reweighting import mitigated_training
 from engine.pruning.masks import full_masks
 from engine.pruning.schedules import PlannedLevel, planned_levels
@@ -56,24 +61,59 @@ def _kept_dense(spec: RunSpec, study: Study, workspace: Workspace) -> Dense | No
     return Dense(states["initial"], states["trained"], *kept)
 
 
+def early_weights(spec: RunSpec, workspace: Workspace, dense: Dense) -> Tensors:
+    """The network as the step `rewind_to` of the dense training left it: the first steps are made again, bit by bit."""
+    if not spec.rewind_to:
+        return dense.initial
+    if (n_steps := workspace.n_steps(spec, spec.epochs)) <= spec.rewind_to:
+        raise PruneScopeError(
+            f"rewind_to is {spec.rewind_to}; the dense training has {n_steps} steps, so allowed is 0 to {n_steps - 1}."
+        )
+    network = workspace.new_network(spec)
+
+    def stop(done: int) -> None:
+        if done == spec.rewind_to:
+            raise _Reached
+
+    try:
+        _train(spec, workspace, network, on_step=stop)
+    except _Reached:
+        return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
+    raise AssertionError("a training ends after its last step")
+
+
+class _Reached(Exception):
+    """The step that a training was to stop at."""
+
+
 def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher) -> None:
     path = study.dense_file(dense_key(spec))
     begun = compute_seconds(workspace)
     network = workspace.new_network(spec)
     initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    masks = full_masks(network)
-    mitigated = mitigated_training(spec, constrained_groups(spec, workspace)) if mitigates(spec, 0) else None
 
     def on_epoch(epoch: int) -> None:
         watch(Progress(spec.key, 0, len(planned_levels(spec)), epoch, spec.epochs))
 
-    judge = judging_split(spec, workspace)
-    order = generator(spec.seed, 0, "order")
-    job = TrainingJob(spec, spec.epochs, order, on_epoch, objective=mitigated, validation=judge)
-    train_network(network, grouped_split(spec, workspace) if mitigated else workspace.training, masks, job)
-    result = replace(
-        level_result(network, workspace, PlannedLevel(0, 0.0, 0.0), masks),
-        multipliers=mitigated.rows if mitigated else (),
-    )
+    multipliers = _train(spec, workspace, network, on_epoch)
+    result = level_result(network, workspace, PlannedLevel(0, 0.0, 0.0), full_masks(network))
     save_states(path, {"initial": initial, "trained": network.state_dict(), "step": step_state(network)})
-    save_result(path.with_suffix(".outcome"), result, compute_seconds(workspace) - begun)
+    seconds = compute_seconds(workspace) - begun
+    save_result(path.with_suffix(".outcome"), replace(result, multipliers=multipliers), seconds)
+
+
+def _train(
+    spec: RunSpec,
+    workspace: Workspace,
+    network: nn.Module,
+    on_epoch: Callable[[int], None] = lambda epoch: None,
+    on_step: Callable[[int], None] = lambda step: None,
+) -> Sequence[dict[str, Any]]:
+    """Train the dense network; what mitigation noted comes back."""
+    mitigated = mitigated_training(spec, constrained_groups(spec, workspace)) if mitigates(spec, 0) else None
+    order, judge = generator(spec.seed, 0, "order"), judging_split(spec, workspace)
+    job = TrainingJob(spec, spec.epochs, order, on_epoch, on_step, mitigated, judge)
+    train_network(
+        network, grouped_split(spec, workspace) if mitigated else workspace.training, full_masks(network), job
+    )
+    return mitigated.rows if mitigated else ()

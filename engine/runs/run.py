@@ -28,6 +28,7 @@ from engine.pruning.masks import (
 )
 from engine.pruning.schedules import (
     SCHEDULES,
+    TREATMENTS,
     PlannedLevel,
     check_gradual,
     gradual_sparsity,
@@ -37,7 +38,7 @@ from engine.pruning.schedules import (
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import Progress, RunSpec, Watcher
 from engine.runs.checkpoints import is_own_step, load_result, load_states, save_result, save_states, step_state
-from engine.runs.dense import Dense, dense_network
+from engine.runs.dense import Dense, dense_network, early_weights
 from engine.runs.level import (
     AfterCut,
     after_cut,
@@ -47,6 +48,7 @@ from engine.runs.level import (
     judging_split,
     level_result,
 )
+from engine.runs.lottery import control_masks, starting_weights
 from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.mitigation import mitigates
@@ -59,8 +61,8 @@ from engine.store.validation import VALIDATION, validation_table
 from engine.training.costs import file_sizes, level_costs
 from engine.training.device import pick_device, processor, reproducible
 from engine.training.evaluation import group_importances, mean_gradients
-from engine.training.layer_maps import layer_grams
 from engine.training.fused.step_choice import step_name
+from engine.training.layer_maps import layer_grams
 from engine.training.loop import TrainingJob, train_network
 from engine.training.quantization import on_cpu, quantize_network
 from engine.training.seeding import generator
@@ -131,6 +133,10 @@ class _Run:
         self.groupings = workspace.groupings(MOST_GROUPS)
         self.after_cut: AfterCut | None = None
         check_gradual(spec, workspace.n_steps(spec, n_epochs_after(spec)))
+        self.early = early_weights(spec, workspace, dense) if spec.treatment != "finetune" else {}
+        is_control = TREATMENTS[spec.treatment].controls
+        self.ticket = _Run(replace(spec, treatment="rewind"), study, workspace, dense, watch) if is_control else None
+        """Of a control of rewinding, the run that rewinds and makes its masks."""
 
     def levels(self) -> tuple[list[LevelResult], float, str]:
         """What each level came to, the seconds that all took, and why the run stopped early, if it did."""
@@ -170,8 +176,9 @@ class _Run:
         is_whole = len(kept) == level and all(result.losses and result.sizes for result, _ in kept)
         if states is None or not is_whole or not is_own_step(states, self.network):
             return [], todo
-        self.network.load_state_dict(states["weights"])
-        self.masks = {name: states["masks"][name] for name in self.masks}
+        cut = self.ticket or self
+        cut.network.load_state_dict(states["weights"])
+        cut.masks = {name: states["masks"][name] for name in cut.masks}
         return kept, todo[level:]
 
     def _tested(self, step: PlannedLevel) -> LevelResult:
@@ -200,19 +207,22 @@ class _Run:
 
     def _reach(self, step: PlannedLevel) -> Sequence[dict[str, Any]]:
         """Prune, treat and train the network up to this step; what mitigation noted comes back."""
-        spec, cut_while_training, self.after_cut = self.spec, self.spec.schedule == "gradual", None
+        spec, self.after_cut = self.spec, None
+        cut_while_training = spec.schedule == "gradual" and self.ticket is None
         if not n_epochs_after(spec):  # nothing is cut or trained: the network is still the dense one
             return ()
         if SCHEDULES[spec.schedule].starts == "dense":
             self.network.load_state_dict(self.dense.trained)
             self.masks = full_masks(self.network)
         draw = generator(spec.seed, step.level, "prune")
-        if not cut_while_training:
+        if self.ticket is not None:
+            self.masks = self._masks_of_ticket(self.ticket, step)
+        elif not cut_while_training:
             self.masks = self._cut(step.share, draw)
             apply_masks(self.network, self.masks)
             self.after_cut = after_cut(self.network, self.workspace, self.diagnosis)
-        if spec.treatment == "rewind":
-            self.network.load_state_dict(self.dense.initial)
+        if (start := starting_weights(spec, step.level, self.workspace, self.early)) is not None:
+            self.network.load_state_dict(start)
         apply_masks(self.network, self.masks)
 
         def on_step(done: int) -> Masks | None:
@@ -229,6 +239,14 @@ class _Run:
         job = TrainingJob(spec, n_epochs_after(spec), order, tell, on_step, mitigated, judge)
         train_network(self.network, self.training, self.masks, job)
         return mitigated.rows if mitigated else ()
+
+    def _masks_of_ticket(self, ticket: "_Run", step: PlannedLevel) -> Masks:
+        ticket.members, ticket.reached = self.members, self.reached
+        if step.level == 1:
+            ticket.network.load_state_dict(self.dense.trained)
+        ticket._reach(step)
+        draw = generator(self.spec.seed, step.level, "shuffle")
+        return control_masks(self.spec, TECHNIQUES[self.spec.technique], ticket.masks, draw)
 
     def _tell(self, level: int, epoch: int) -> None:
         spec = self.spec
@@ -253,8 +271,14 @@ class _Run:
         weights = self.network.state_dict()
         if self.spec.keep_checkpoints:
             save_states(self.folder / f"checkpoints/level-{result.level:03d}.safetensors", {"weights": weights})
-        states = {"weights": weights, "masks": self.masks, "level": {"level": torch.tensor(result.level)}}
-        states["step"] = step_state(self.network)
+        cut = self.ticket or self
+        at = {"level": torch.tensor(result.level)}
+        states = {
+            "weights": cut.network.state_dict(),
+            "masks": cut.masks,
+            "level": at,
+            "step": step_state(self.network),
+        }
         save_states(self.folder / "state.safetensors", states)
 
     def _file(self, level: int) -> Path:

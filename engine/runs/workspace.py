@@ -36,10 +36,11 @@ class Workspace:
     rows: np.ndarray
     validation_rows: np.ndarray
 
-    def new_network(self, spec: RunSpec) -> nn.Module:
-        """The network of the spec, with the weights that its seed gives it."""
+    def new_network(self, spec: RunSpec, seed: int | None = None) -> nn.Module:
+        """The network of the spec, with the weights that its seed gives it, or another."""
         row = NETWORKS[spec.network]
-        with seeded(seed_of(spec.seed, 0, "initialise"), torch.device("cpu")):
+        first = seed_of(spec.seed, 0, "initialise") if seed is None else seed
+        with seeded(first, torch.device("cpu")):
             network = row.build(self.dataset.train.images.shape[1], self.test.size, len(self.dataset.classes))
             network.to(memory_format=torch.channels_last)
         return network.to(self.device)

@@ -15,7 +15,7 @@ from engine.datasets.long_tail import long_tailed
 from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS, input_size
 from engine.pruning.masks import full_masks
-from engine.pruning.schedules import n_epochs_after, planned_levels
+from engine.pruning.schedules import TREATMENTS, n_epochs_after, planned_levels
 from engine.run_spec import RunSpec
 from engine.specs.dense_key import dense_key
 from engine.specs.experiment_names import ExperimentName, experiment_of
@@ -139,7 +139,8 @@ def _seconds_of(spec: RunSpec, dataset: Dataset, rate: Rate, has_dense: bool) ->
     """What one run takes; where another has trained its dense network, without that."""
     n_validation = round(spec.validation * len(dataset.train.labels))
     n_levels = len(planned_levels(spec))
-    epochs = (0 if has_dense else spec.epochs) + n_levels * n_epochs_after(spec)
+    trainings = n_levels * (2 if TREATMENTS[spec.treatment].controls else 1)  # a control trains for its masks too
+    epochs = (0 if has_dense else spec.epochs) + trainings * n_epochs_after(spec)
     trained = epochs * _n_trained(spec, dataset.train.labels, n_validation)
     judged = epochs * n_validation if spec.kept_epoch == "best" else 0
     tested = (n_levels + 1) * (len(dataset.test.labels) + n_validation) + judged

@@ -134,7 +134,7 @@ def test_the_same_run_in_two_grids_is_one() -> None:
     [
         ('"mnist"', '"mnits"', 13, "There is no dataset 'mnits'; did you mean 'mnist'? Allowed: digits, mnist, "),
         ('"gradient"', '"gradients"', 16, "There is no technique 'gradients'; did you mean 'gradient'? Allowed: "),
-        ('"rewind"', '"rewinding"', 17, "did you mean 'rewind'? Allowed: rewind, finetune."),
+        ('"rewind"', '"rewinding"', 17, "did you mean 'rewind'? Allowed: rewind, finetune, fresh, shuffled."),
         ('"oneshot"', '"one-shot"', 18, "Allowed: iterative, oneshot, gradual."),
         ("epochs = 3", "epoch = 3", 21, "There is no key 'epoch'; did you mean 'epochs'? Allowed: "),
         ("treatments", "treatment", 17, "did you mean 'treatments'? Allowed: seeds, datasets, "),
