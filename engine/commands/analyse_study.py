@@ -12,7 +12,9 @@ import pandas as pd
 from engine.analysis.columns import EXPERIMENT, VARIANT
 from engine.analysis.example_columns import attribute_columns, member_columns
 from engine.analysis.members.accuracy import member_accuracy, nesting_columns
+from engine.api.opening import SEEDS, named, opening_evidence, write_opening
 from engine.errors import PruneScopeError
+from engine.specs.experiment_names import names_in_study
 from engine.store import catalog
 from engine.store.analyses import KeptAnalysis, mixed_logit_spec, read_analysis, write_analysis
 from engine.store.study import Study, examples_name
@@ -37,12 +39,16 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     parser.add_argument("--level", type=int, help="which level; the last one of each variant without it")
     parser.add_argument("--attribute", help="column of numbers, such as abs_tilt; the first one without it")
     parser.add_argument("--again", action="store_true", help="compute what is kept already too")
+    parser.add_argument("--opening", action="store_true", help="only choose the experiment that the pages open with")
     parser.set_defaults(act=analyse)
 
 
 def analyse(options: Namespace) -> None:
     """Fit and keep a mixed logit for every variant that was asked for, and say what came out."""
     study = Study(options.study)
+    if options.opening:
+        choose_opening(study)
+        return
     n_done = 0
     for comparison in comparisons(study, options.only, options.level):
         examples = study.examples(comparison.examples)
@@ -142,3 +148,20 @@ def _predicted(study: Study, pairs: list[tuple[tuple[str, int], tuple[str, int]]
 def _level(study: Study, run: str, level: int) -> np.ndarray | None:
     levels, matrix = study.prediction_matrix(run)
     return matrix[levels == level][0] if level in levels else None
+
+
+def choose_opening(study: Study) -> None:
+    """Choose the experiment that a study opens with, on validation alone, and say what each came to."""
+    found = opening_evidence(study)
+    if not found:
+        raise PruneScopeError(f"No experiment has {SEEDS} seeds with predictions on validation, so none is clearest.")
+    names = names_in_study(study.info)
+    for evidence in (named(one, names) for one in found):
+        where = evidence.experiment
+        print(
+            f"{where.name or f'{where.network} on {where.dataset}, {where.protocol}'}: {evidence.who} loses at least "
+            f"{100 * evidence.sure_loss:.1f} points at level {evidence.level} of {evidence.technique}, "
+            f"{evidence.treatment} ({evidence.n_seeds} seeds, validation)."
+        )
+    write_opening(study, found[0].experiment)
+    print("The pages open with the first of these.")

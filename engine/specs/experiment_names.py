@@ -7,8 +7,10 @@ from typing import Any
 from engine.run_spec import RunSpec
 from engine.specs.protocol import protocol
 
-TABLE = "experiment"
-"""Name of the tables of study.toml, one per experiment."""
+TABLE, OPENS = "experiment", "opens"
+"""Names of the tables of study.toml: one per experiment, and the one that the study opens with."""
+
+_PLACE = ("dataset", "split", "network", "schedule", "protocol")
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,15 @@ def names_in_study(info: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
     """The names that study.toml has, by data set, split, network, schedule and protocol; what is malformed is left."""
     rows = info.get(TABLE, [])
     tables = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    keys = ("dataset", "split", "network", "schedule", "protocol")
-    whole = [row for row in tables if all(isinstance(row.get(key), str) for key in (*keys, "name"))]
-    return {tuple(row[key] for key in keys): row["name"] for row in whole}
+    whole = [row for row in tables if all(isinstance(row.get(key), str) for key in (*_PLACE, "name"))]
+    return {tuple(row[key] for key in _PLACE): row["name"] for row in whole}
+
+
+def opening_of_study(info: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The experiment that study.toml opens with, as data set, split, network, schedule and protocol; None without."""
+    row = info.get(OPENS)
+    is_whole = isinstance(row, dict) and all(isinstance(row.get(key), str) for key in _PLACE)
+    return tuple(row[key] for key in _PLACE) if isinstance(row, dict) and is_whole else None
 
 
 def name_tables(names: Sequence[ExperimentName]) -> str:

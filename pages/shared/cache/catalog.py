@@ -3,7 +3,7 @@
 What comes out is shared by all sessions: never change it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from engine.datasets.dataset_table import ImageSet, Request, load_dataset
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import untrained_techniques
 from engine.run_spec import RunSpec
+from engine.specs.experiment_names import opening_of_study
 from engine.store import catalog
 from engine.store.catalog import Catalog
 from engine.store.parquet import from_parquet
@@ -88,8 +89,13 @@ def load_catalog(source: Source) -> Catalog:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def experiments(source: Source) -> list[Experiment]:
-    """The comparable sets of runs in a study, the one of most models first."""
-    return [Experiment(*map(str, key)) for key in n_models(load_catalog(source)).index]
+    """The comparable sets of runs in a study: the one that it opens with, then that of most models."""
+    found = [Experiment(*map(str, key)) for key in n_models(load_catalog(source)).index]
+    try:
+        opening = opening_of_study(source.study.info)
+    except PruneScopeError:  # study.toml is damaged; `verify` says so
+        opening = None
+    return sorted(found, key=lambda experiment: astuple(experiment) != opening)
 
 
 def n_models(catalog: Catalog) -> pd.Series:
