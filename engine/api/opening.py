@@ -95,13 +95,12 @@ class _Pair:
         levels, predictions, rows = study.validation(spec.key)
         self.images = study.training_examples(examples_name(spec)).iloc[rows]
         labels = self.images["label"].to_numpy()
-        right = dict(zip(levels.tolist(), predictions == labels, strict=True))
-        self.right: Mapping[int, np.ndarray] = right
-        self.baseline: Mapping[int, np.ndarray] = dict.fromkeys(right, right[0])
+        self.right: dict[int, np.ndarray] = dict(zip(levels.tolist(), predictions == labels, strict=True))
+        self.baseline: dict[int, np.ndarray] = dict.fromkeys(self.right, self.right[0])
         if control is not None:
             at, said, _ = study.validation(control.key)
             self.baseline = dict(zip(at.tolist(), said == labels, strict=True))
-        self.levels = sorted(right.keys() & self.baseline.keys())
+        self.levels = sorted(self.right.keys() & self.baseline.keys())
         self.names = study.class_facts(examples_name(spec)).set_index("class")["name"]
 
     def loss(self, level: int) -> float:
