@@ -200,4 +200,4 @@ with upper:
 with lower:
     if chosen is not None:
         row = table[(table[member].astype(str) == chosen).to_numpy()].iloc[0]
-        show_member(row, example_set, compared, of, frame.dark)
+        show_member(frame.source, row, example_set, compared, of, frame.dark)

@@ -11,7 +11,7 @@ from engine.errors import PruneScopeError
 from engine.store.annotations import MARKS, marks_stamp, write_mark
 from pages.shared import formats
 from pages.shared.cache import predictions
-from pages.shared.example_images import example_images
+from pages.shared.example_images import example_images, show_credit, show_problem
 from pages.shared.formats import csv_bytes
 from pages.shared.frame import Frame
 from pages.shared.names import BASELINE_LABELS
@@ -114,16 +114,17 @@ def show_gallery(frame: Frame, exemplars: Exemplars, order: np.ndarray) -> None:
         f"{formats.count(len(order))} examples, most changed first. Blue: votes of {exemplars.networks.baseline}; "
         "orange: of the compressed networks; the true class is underlined."
     )
-    images, problem = example_images(
-        exemplars.example_set.spec, exemplars.example_set.examples["label"].to_numpy(), "Everything else is"
-    )
-    if images is None:
-        st.info(problem, icon=":material/image_not_supported:")
+    example_set = exemplars.example_set
+    labels = example_set.examples["label"].to_numpy()
+    found = example_images(frame.source, example_set.spec, labels, "Everything else is")
+    if found.images is None:
+        show_problem(found)
     marks = current_marks(frame, exemplars.example_set).set_index("example")["mark"]
     with st.container(horizontal=True, gap="small"):
         for rank, example in enumerate(order[first : first + PAGE], first + 1):
             with st.container(border=True, width=WIDTH + 34, gap="xsmall"):
-                _show_card(frame, exemplars, int(example), rank, images, marks.get(int(example)))
+                _show_card(frame, exemplars, int(example), rank, found.images, marks.get(int(example)))
+    show_credit(found)
 
 
 def _show_card(

@@ -5,7 +5,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import formats
-from pages.shared.example_images import example_images
+from pages.shared.cache.catalog import Source
+from pages.shared.example_images import example_images, show_credit, show_problem
 from pages.shared.pickers import ExampleSet
 from pages.views.writers import tiles
 from pages.views.writers.controls import NetworkPair
@@ -22,7 +23,9 @@ LEGEND = (
 )
 
 
-def show_member(row: pd.Series, example_set: ExampleSet, compared: NetworkPair, of: Words, dark: bool) -> None:
+def show_member(
+    source: Source, row: pd.Series, example_set: ExampleSet, compared: NetworkPair, of: Words, dark: bool
+) -> None:
     """All examples of the member in `row` (of `member_accuracy`), by class."""
     grouping = str(row.index[0])
     where = np.flatnonzero((example_set.examples[grouping] == row[grouping]).to_numpy())
@@ -31,12 +34,13 @@ def show_member(row: pd.Series, example_set: ExampleSet, compared: NetworkPair, 
         labels[where], compared.before[:, where], compared.after[:, where], example_set.class_names
     )
     st.markdown(summary(row, table, compared, of))
-    images, problem = example_images(example_set.spec, labels, "Labels and predictions are")
-    if images is None:
-        st.info(problem, icon=":material/image_not_supported:")
+    found = example_images(source, example_set.spec, labels, "Labels and predictions are")
+    if found.images is None:
+        show_problem(found)
         _show_table(table.assign(example=where), compared, of)
         return
-    _show_sheets(table, images[where], of, dark)
+    _show_sheets(table, found.images[where], of, dark)
+    show_credit(found)
     with st.expander("As a table"):
         _show_table(table.assign(example=where), compared, of)
 
