@@ -80,3 +80,25 @@ def test_the_button_fetches_and_a_failure_is_one_sentence(nothing_here: Path, mo
 def test_a_failure_says_what_was_said_last() -> None:
     said: Any = fetch_failure("SVHN", "SVHN could not be fetched into /x: <urlopen error timed out>")
     assert said.endswith("It said: \\<urlopen error timed out\\>") and "/x" not in said
+
+
+@pytest.mark.parametrize(
+    ("page", "dataset", "credit"),
+    [
+        ("writers", "QMNIST (writers)", "CC BY"),
+        ("harmed", "QMNIST (writers)", "CC BY"),
+        ("harmed", "Fashion-MNIST", "Zalando SE"),
+    ],
+)
+def test_pages_of_the_study_that_ships_have_pictures_on_first_start(
+    page: str, dataset: str, credit: str, nothing_here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(TOP)
+    monkeypatch.setenv("PRUNESCOPE_STUDIES", str(TOP / "data"))
+    app = AppTest.from_file(str(TOP / "app.py"), default_timeout=120)
+    app.query_params.update({"study": "demo", "dataset": dataset})
+    app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception, app.exception
+    said = "\n".join(str(part.value) for part in (*app.caption, *app.info))
+    assert credit in said.replace("\\", "") and "not on this machine" not in said
+    assert len(app.get("image")) >= 8
