@@ -27,7 +27,7 @@ if not any(map(is_mitigated, outcomes["mitigation"].unique())):
         "pages/mitigation.py",
         "No run here was mitigated.",
         "Compute the arms with `--mitigation before`, `after` and `both` beside `none`; `python -m engine list "
-        "constraints` says what they can hold equal.",
+        "mitigation_rules` says how.",
         extras.is_mitigated,
     )
 above = st.container()
@@ -95,7 +95,8 @@ st.markdown(
     "##### The arms side by side",
     help="\n\n".join(f"**{row.label}**: {row.help}" for row in MITIGATIONS.values())
     + "\n\n"
-    + "\n\n".join(f"**{row.key}** ({row.source}): {row.help}" for row in CONSTRAINTS.values()),
+    + "\n\n".join(f"**{row.label}** ({row.source}): {row.help}" for row in CONSTRAINTS.values())
+    + f"\n\n{words.rules_help()}",
 )
 show_chart(
     charts.arms_chart(curves, measure, frame.dark, scale),
@@ -130,8 +131,11 @@ if len(multipliers):
         stage = st.selectbox("Training of", list(stages), key="stage", bind="query-params", width=130)
         terms = {words.TERMS.get(str(term), str(term)): str(term) for term in multipliers["term"].unique()}
         term = terms[st.selectbox("Quantity", list(terms), key="term", bind="query-params", width=220)]
+    if warning := words.negative_weight_sentence(multipliers):
+        st.warning(warning, icon=":material/warning:")
     multipliers = multipliers[(multipliers["level"] == stages[stage]) & (multipliers["term"] == term)]
-    means = over_seeds(multipliers, ["epoch", "group", "term"], ["value", "whole", "multiplier"])
+    moved = "weight" if "weight" in multipliers and multipliers["weight"].notna().all() else "multiplier"
+    means = over_seeds(multipliers, ["epoch", "group", "term"], ["value", "whole", moved])
     measured = means.dropna(subset="value")
     served = catalog.class_means(frame.source, frame.experiment).query("level == 0")
     names = served["class"].map(lambda number: frame.class_names.get(int(number), str(number)))
@@ -139,10 +143,10 @@ if len(multipliers):
     colours = charts.training_colours(list(map(str, measured["group"].unique())), accuracy, frame.dark)
     absent = sorted(set(map(str, means["group"])) - set(colours))
     show_chart(
-        charts.training_chart(measured, colours, frame.dark),
+        charts.training_chart(measured, moved, colours, frame.dark),
         "training",
-        "Each group's quantity and multiplier, epoch by epoch.",
+        f"Each group's quantity and {moved}, epoch by epoch.",
         means,
-        caption="Means over seeds, of an epoch's batches. After each epoch a multiplier grows by step × the gap."
+        caption=f"Means over seeds, of an epoch's batches. {words.MOVED[moved]}"
         + (f" Without a training example: {formats.plain(', '.join(absent))}." if absent else ""),
     )

@@ -83,7 +83,18 @@ def test_a_clear_arm_is_named_with_its_price() -> None:
 
 
 def test_arm_names_say_what_is_not_usual() -> None:
-    assert arms.arm_name("after, drop") == "After pruning, drop" and arms.arm_name("none") == "No mitigation"
+    assert arms.arm_name("after, drop") == "After pruning, bounded drops" and arms.arm_name("none") == "No mitigation"
+    words = "both, reweight, by series, eta 0.2"
+    assert arms.arm_name(words) == "Before and after, reweighted groups, by series, step 0.2"
+    assert arms.arm_name("before, worst") == "Before pruning, worst group first"
+
+
+def test_negative_weights_are_warned_of_by_training() -> None:
+    rows = pd.DataFrame({"run": list("aabb"), "level": 1, "group": ["x", "y"] * 2, "weight": [0.6, 0.4, 1.1, -0.1]})
+    assert arms.negative_weight_sentence(rows).startswith("**In 1 of 2 trainings of this arm the multipliers made")
+    assert "(y)" in arms.negative_weight_sentence(rows)
+    assert arms.negative_weight_sentence(rows.assign(weight=0.5)) == ""
+    assert arms.negative_weight_sentence(rows.drop(columns="weight")) == ""
     assert arms.ordered_arms(["both", "after, drop", "none", "after"]) == ["none", "after", "after, drop", "both"]
 
 

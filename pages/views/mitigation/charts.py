@@ -1,4 +1,4 @@
-"""Charts of the Mitigation page: the arms over sparsity, and groups and multipliers while training."""
+"""Charts of the Mitigation page: the arms over sparsity, and groups and their weights while training."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -63,15 +63,15 @@ def training_colours(groups: Sequence[str], accuracy: Mapping[str, float], dark:
     return group_colours(pd.DataFrame(shown, columns=["group", "accuracy"]).assign(level=0, grouping=kind), dark)
 
 
-def training_chart(rows: pd.DataFrame, colours: Mapping[str, str], dark: bool) -> go.Figure:
-    """Two panels over the epochs of one training: each group's quantity beside that of all, and its multiplier.
+def training_chart(rows: pd.DataFrame, moved: str, colours: Mapping[str, str], dark: bool) -> go.Figure:
+    """Two panels over the epochs of one training: each group's quantity beside that of all, and what mitigation moves.
 
-    `rows` are of one arm, level and term, means over seeds: epoch, group, value, whole, multiplier.
+    `rows` are of one arm, level and term, means over seeds: epoch, group, value, whole and `moved`, a column.
     """
     figure = make_subplots(1, 2, horizontal_spacing=0.15)
     for group, colour in colours.items():
         of = rows[rows["group"] == group].sort_values("epoch")
-        for column, quantity in enumerate(("value", "multiplier"), 1):
+        for column, quantity in enumerate(("value", moved), 1):
             figure.add_scatter(
                 x=of["epoch"],
                 y=of[quantity],
@@ -99,7 +99,8 @@ def training_chart(rows: pd.DataFrame, colours: Mapping[str, str], dark: bool) -
     styled(figure, x="epoch", height=440)
     figure.update_xaxes(dtick=1 if rows["epoch"].max() <= 15 else None)
     figure.update_yaxes(title=f"{term} while training", rangemode="tozero", col=1)
-    return figure.update_yaxes(title="multiplier in force", rangemode="tozero", col=2)
+    title = "weight in the loss" if moved == "weight" else "multiplier in force"
+    return figure.update_yaxes(title=title, rangemode="tozero", col=2)
 
 
 def _reach(curves: pd.DataFrame, quantity: str) -> list[float]:

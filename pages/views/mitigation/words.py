@@ -3,7 +3,7 @@
 import pandas as pd
 
 from engine.analysis.causes.mitigation_arms import NONE
-from engine.specs.mitigation import MITIGATIONS, arm_of
+from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, RULES, arm_of
 from pages.shared import formats
 
 LABELS = {"gap": "Gap of accuracy", "violation": "Fairness violation (loss)"}
@@ -18,11 +18,45 @@ TERMS = {
     "drop": "drop of the true class's probability",
 }
 
+MOVED = {
+    "multiplier": "After each epoch a multiplier grows by step × the gap.",
+    "weight": "Weights of the groups' mean losses sum to 1; plain training weighs each group by its share of examples.",
+}
+"""What mitigation moves from epoch to epoch, as a caption."""
+
 
 def arm_name(words: str) -> str:
-    """An arm as people say it, with what is not usual about it: "After pruning, drop"."""
-    arm, _, rest = words.partition(",")
-    return f"{MITIGATIONS[arm].label if arm in MITIGATIONS else arm}{f',{rest}' if rest else ''}"
+    """An arm as people say it, with what is not usual about it: "After pruning, reweighted groups, step 0.2"."""
+    arm, *rest = words.split(", ")
+    labels = {key: row.label.lower() for key, row in RULES.items()}
+    labels |= {key: row.label.lower() for key, row in CONSTRAINTS.items()}
+    plain = [labels.get(part) or _setting_name(part) for part in rest]
+    return ", ".join([MITIGATIONS[arm].label if arm in MITIGATIONS else arm, *plain])
+
+
+def _setting_name(words: str) -> str:
+    name, _, value = words.rpartition(" ")
+    return f"step {value}" if name in ("eta", "dual step") else words
+
+
+def rules_help() -> str:
+    """The rules of mitigation, each with its formula and its source; markdown."""
+    return "\n\n".join(f"**{row.label}** ({row.source}): {row.help} `{row.formula}`" for row in RULES.values())
+
+
+def negative_weight_sentence(rows: pd.DataFrame) -> str:
+    """A warning where multipliers turned weights negative in the trainings of one arm; empty where none was."""
+    if "weight" not in rows:
+        return ""
+    trainings = rows.groupby(["run", "level"], observed=True)["weight"].min() < 0
+    if not trainings.any():
+        return ""
+    names = rows.loc[rows["weight"] < 0, "group"].astype(str).unique()
+    return (
+        f"**In {trainings.sum()} of {len(trainings)} trainings of this arm the multipliers made a group's weight "
+        f"negative** ({formats.plain(', '.join(sorted(names)))}): training then raised its loss. A smaller step, or "
+        "the rule that reweights groups, does not."
+    )
 
 
 def ordered_arms(words: list[str]) -> list[str]:
