@@ -12,6 +12,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP))
 
+from docs.made.at_risk import risk_table  # noqa: E402
 from docs.made.control import control_table  # noqa: E402
 from docs.made.findings import findings  # noqa: E402
 from docs.made.good import distortion_table, shorter_words  # noqa: E402
@@ -99,6 +100,7 @@ MADE: dict[str, Callable[[Demo], str]] = {
     "rebuilt": rebuilt,
     "checksums": checksums,
     "images": images_table,
+    "risk": risk_table,
 }
 
 

@@ -20,7 +20,7 @@ from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import BASELINE_LABELS
 from pages.shared.pickers import choose_axis, choose_populations, load_examples
-from pages.views.harmed import charts, words
+from pages.views.harmed import at_risk, charts, words
 from pages.views.harmed.gallery import (
     Exemplars,
     choose_examples,
@@ -145,3 +145,7 @@ if chosen.any():
     )
 else:
     st.info("**No example is modal here.** Choose a higher sparsity, or a percentile.", icon=":material/info:")
+
+# -- who was at risk --------------------------------------------------------------------------------------------------
+st.markdown("##### Could one have known before pruning?", help=at_risk.HELP)
+at_risk.show_risk(frame, networks, labels, n_classes)

@@ -137,6 +137,16 @@ class Study(RunFiles):
                 table[name] = np.concatenate([np.frombuffer(part, "<f2") for part in rows[name]])
         return pd.DataFrame(table)
 
+    def dense_margins(self, key: str) -> np.ndarray | None:
+        """Top-1 minus top-2 probability of a run's dense network on every example; None where it was not kept."""
+        file = "predictions.parquet"
+        table = from_parquet(self.run_file(key, file), f"runs/{key}/{file}")
+        if "margin" not in table.column_names or 0 not in table["level"].to_pylist():
+            return None
+        at = table["level"].to_pylist().index(0)
+        margins: np.ndarray = np.frombuffer(table["margin"][at].as_py(), "<f2").astype(np.float64)
+        return margins
+
     # -- validation ---------------------------------------------------------------------------------------------
 
     def has_validation(self, key: str) -> bool:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from engine.analysis.columns import VARIANT
 from engine.analysis.curves.controls import trains_longer
-from engine.analysis.examples import exemplars, subgroups
+from engine.analysis.examples import at_risk, exemplars, subgroups
 from engine.analysis.examples.unpruned_counts import Excess, beside_control, beside_halves
 from engine.analysis.members.permutation import Permuted, permuted
 from engine.errors import PruneScopeError
@@ -78,6 +78,15 @@ def control_population(
     except PruneScopeError:  # the page has the halves of the seeds to say
         return None
     return kept, np.stack(dense), np.stack(control)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Asking the dense networks …")
+def risk_scores(source: Source, runs: tuple[str, ...], n_classes: int) -> dict[str, np.ndarray]:
+    """What the dense networks of these runs say of the risk of every example, by the names of `at_risk.SCORES`."""
+    found = {"disagreement": at_risk.disagreement(np.stack([_at_level(source, run, 0) for run in runs]), n_classes)}
+    margins = [source.study.dense_margins(run) for run in runs]
+    kept = [margin for margin in margins if margin is not None]
+    return found | ({"margin": at_risk.small_margin(np.stack(kept))} if len(kept) == len(runs) else {})
 
 
 @st.cache_resource(max_entries=64, show_spinner="Counting errors by group …")
