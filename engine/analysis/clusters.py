@@ -107,16 +107,21 @@ def clustered_rates(values: NDArray[np.generic], where: Layout) -> Estimates:
     """Mean of each group; `values` are (n_seeds, n_examples).
 
     Variance = G / (G - 1) x sum over clusters of (cluster's sum - mean x its n)^2 / n^2, as an OLS on a constant with
-    errors by cluster has it, plus the variance of the seeds' means over their number: a little too wide rather than too
-    narrow (Owen 2007, The pigeonhole bootstrap). Satterthwaite's degrees of freedom. With one seed it speaks of that
-    seed only.
+    errors by cluster has it, plus the variance of the seeds' means over their number, less what clusters that differ
+    between seeds put into both (Cameron, Gelbach and Miller 2011); what is left of the seeds is 0 at least.
+    Satterthwaite's degrees of freedom, of all three. With one seed it speaks of that seed only.
     """
     by_seed, clusters = _by_seed(values, where), where.clusters()
-    rate, group = by_seed.mean(axis=0), where.cell_group
-    sums = _cell_sums(_over_seeds(values), where)
-    squares = np.bincount(group, (sums - rate[group] * where.cell_n) ** 2, minlength=len(where.n))
-    own = _cr1(clusters) ** 2 * squares / where.n**2
-    return _crossed(by_seed, own, [(own, clusters - 1)], clusters)
+
+    def of_clusters(means: Floats, rate: Floats) -> Floats:
+        sums, group = _cell_sums(means, where), where.cell_group
+        squares = np.bincount(group, (sums - rate[group] * where.cell_n) ** 2, minlength=len(where.n))
+        variance: Floats = _cr1(clusters) ** 2 * squares / where.n**2
+        return variance
+
+    own = of_clusters(_over_seeds(values), by_seed.mean(axis=0))
+    each = [of_clusters(row, rate) for row, rate in zip(values, by_seed, strict=True)]
+    return _crossed(by_seed, own, each, [(own, clusters - 1)], clusters)
 
 
 def clustered_contrasts(values: NDArray[np.generic], where: Layout) -> Estimates:
@@ -126,35 +131,50 @@ def clustered_contrasts(values: NDArray[np.generic], where: Layout) -> Estimates
     covariance. Where every cluster is on both, the variance is that of an OLS on the group with errors by cluster, but
     for its factor (N - 1) / (N - 2).
     """
-    by_seed, n, group, n_groups = _by_seed(values, where), where.n, where.cell_group, len(where.n)
+    by_seed, n, n_groups = _by_seed(values, where), where.n, len(where.n)
     n_rest = len(where.code) - np.nan_to_num(n)
     n_rest = np.where(n_rest > 0, n_rest, np.nan)
     rest = (values.sum(axis=1, keepdims=True, dtype=float) - np.nan_to_num(by_seed * n)) / n_rest
-    mean, sizes = _over_seeds(values), where.sizes
+    clusters = where.clusters()
+    all_inside = np.bincount(where.cell_group, where.cell_n == where.sizes[where.cell_cluster], minlength=n_groups)
+    clusters_rest = (len(where.sizes) - all_inside).astype(float)
+    sizes = _Sides(n, n_rest, _cr1(clusters), _cr1(clusters_rest))
+    own, outside, variance = _contrast(_over_seeds(values), by_seed.mean(axis=0), rest.mean(axis=0), where, sizes)
+    each = [_contrast(*row, where, sizes)[2] for row in zip(values, by_seed, rest, strict=True)]
+    parts = [(own, clusters - 1), (outside, clusters_rest - 1)]
+    return _crossed(by_seed - rest, variance, each, parts, np.minimum(clusters, clusters_rest))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """Sizes of each group and of its rest, and the roots of their CR1 factors."""
+
+    n: Floats
+    n_rest: Floats
+    factor: Floats
+    factor_rest: Floats
+
+
+def _contrast(mean: Floats, rate: Floats, other: Floats, where: Layout, sides: _Sides) -> tuple[Floats, Floats, Floats]:
+    """Variance that clusters give each group, its rest, and the difference of the two."""
+    sizes, group, n_groups = where.sizes, where.cell_group, len(where.n)
     cell_sums, sums = _cell_sums(mean, where), np.bincount(where.cluster, mean).astype(float)
-    rate, other = by_seed.mean(axis=0), rest.mean(axis=0)
     # What each cluster adds to a side's sum beyond that side's mean, in the group and in all of the cluster.
     inside = cell_sums - rate[group] * where.cell_n
     here = cell_sums - other[group] * where.cell_n
     whole = sums[where.cell_cluster] - other[group] * sizes[where.cell_cluster]
-    own = np.bincount(group, inside**2, minlength=n_groups) / n**2
+    own = np.bincount(group, inside**2, minlength=n_groups) / sides.n**2
     everywhere = sums @ sums - 2 * other * (sums @ sizes) + other**2 * (sizes @ sizes)
     outside = everywhere + np.bincount(group, here**2 - 2 * here * whole, minlength=n_groups)
-    outside = np.maximum(outside, 0) / n_rest**2
-    both = np.bincount(group, inside * (whole - here), minlength=n_groups) / (n * n_rest)
-    clusters = where.clusters()
-    all_inside = np.bincount(group, where.cell_n == sizes[where.cell_cluster], minlength=n_groups)
-    clusters_rest = (len(sizes) - all_inside).astype(float)
-    factor, factor_rest = _cr1(clusters), _cr1(clusters_rest)
-    own, outside = factor**2 * own, factor_rest**2 * outside
-    variance = np.maximum(own + outside - 2 * factor * factor_rest * both, 0)
-    parts = [(own, clusters - 1), (outside, clusters_rest - 1)]
-    return _crossed(by_seed - rest, variance, parts, np.minimum(clusters, clusters_rest))
+    outside = np.maximum(outside, 0) / sides.n_rest**2
+    both = np.bincount(group, inside * (whole - here), minlength=n_groups) / (sides.n * sides.n_rest)
+    own, outside = sides.factor**2 * own, sides.factor_rest**2 * outside
+    return own, outside, np.maximum(own + outside - 2 * sides.factor * sides.factor_rest * both, 0)
 
 
 def clustered_shares(rates: Estimates, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """Ends within 0 to 1 of the interval of rates: Wilson's for the number of independent examples that would vary as
-    much, n at most; where nothing varies, as many as there are clusters."""
+    """Ends within 0 to 1 of the interval of rates: Wilson's for the number of independent answers that would vary as
+    much, n at most (examples times seeds); where nothing varies, as many as there are clusters."""
     share = np.clip(rates.value, 0, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         size = np.where(rates.variance > 0, share * (1 - share) / rates.variance, rates.n_clusters)
@@ -212,14 +232,26 @@ def _cr1(clusters: Floats) -> Floats:
     return factor
 
 
-def _crossed(by_seed: Floats, of_clusters: Floats, parts: list[tuple[Floats, Floats]], clusters: Floats) -> Estimates:
-    """The mean over seeds with the variance of clusters and seeds together, and its degrees of freedom."""
+def _crossed(
+    by_seed: Floats,
+    of_clusters: Floats,
+    of_each_seed: list[Floats],
+    parts: list[tuple[Floats, Floats]],
+    clusters: Floats,
+) -> Estimates:
+    """The mean over seeds with the variance of clusters and seeds together, and its degrees of freedom.
+
+    `of_each_seed` is the variance of clusters in each seed alone: what they are larger by than in the seeds' mean is
+    what clusters do otherwise from seed to seed.
+    """
     n_seeds = len(by_seed)
     variance = of_clusters
     if n_seeds > 1:
         of_seeds = by_seed.var(axis=0, ddof=1) / n_seeds
-        variance = variance + of_seeds
-        parts = [*parts, (of_seeds, np.full(len(of_seeds), n_seeds - 1.0))]
+        of_both = np.maximum(np.mean(of_each_seed, axis=0) - of_clusters, 0) / (n_seeds - 1)
+        variance = variance + np.maximum(of_seeds - of_both, 0)
+        freedom_of_both = (n_seeds - 1) * np.maximum(clusters - 1, 1)
+        parts = [*parts, (of_seeds, np.full(len(of_seeds), n_seeds - 1.0)), (of_both, freedom_of_both)]
     with np.errstate(invalid="ignore", divide="ignore"):
         freedom = variance**2 / np.sum([part**2 / of for part, of in parts], axis=0)
     return Estimates(by_seed.mean(axis=0), variance, np.where(variance > 0, freedom, np.nan), clusters)

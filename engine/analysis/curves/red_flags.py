@@ -200,28 +200,38 @@ def _half_interval(change: pd.DataFrame, cells: pd.DataFrame) -> pd.Series:
     of_seeds = change["change_sd"] ** 2 / n_seeds
     variance, freedom = of_seeds, n_seeds - 1
     if "member" in cells:
-        of_members, n_members = _member_variance(change, cells)
-        variance = of_seeds + of_members
+        of_members, of_each_seed, n_members = _member_variances(change, cells)
+        of_both = (of_each_seed - of_members).clip(lower=0) / (n_seeds - 1)
+        variance = of_members + (of_seeds - of_both).clip(lower=0)
         parts = of_seeds**2 / (n_seeds - 1) + of_members**2 / (n_members - 1)
+        parts += of_both**2 / (n_seeds - 1) / (n_members - 1)
         freedom = (variance**2 / parts.where(parts > 0)).where(parts > 0, freedom)
     each = confidence_of_each(change.groupby("model")["change"].transform("size"))
     half: pd.Series = stdtrit(freedom, 0.5 + each / 2) * np.sqrt(variance)
     return half
 
 
-def _member_variance(change: pd.DataFrame, cells: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """Variance of each group's change that its members give it (CR1), and how many they are; NaN for one."""
+def _member_variances(change: pd.DataFrame, cells: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.Series]:
+    """Variance of each group's change that its members give it (CR1): in the seeds' mean, and in a seed by itself, mean
+    over seeds; and how many members there are, NaN for one. `clustered_rates` puts them together alike."""
     keys = ["model", "grouping", "group"]
-    gained = cells.assign(gained=cells["correct"] - cells["correct_dense"])
-    members = gained.groupby([*keys, "member"], observed=True)[["gained", "n"]].mean().reset_index()
-    means = change.rename_axis("row").reset_index()[[*keys, "row", "change"]]
-    members = members.merge(means, on=keys)
-    members["square"] = (members["gained"] - members["change"] * members["n"]) ** 2
-    groups = members.groupby("row")
-    n_members = groups.size().reindex(change.index)
+    rows = change.rename_axis("row").reset_index()[[*keys, "row"]]
+    gained = cells.assign(gained=cells["correct"] - cells["correct_dense"]).merge(rows, on=keys)
+    members = gained.groupby(["row", "member"])[["gained", "n"]].mean().reset_index()
+    n_members = members.groupby("row").size().reindex(change.index)
     n_members = n_members.where(n_members > 1)
-    variance = groups["square"].sum() / groups["n"].sum() ** 2
-    return variance.reindex(change.index) * n_members / (n_members - 1), n_members
+    factor = n_members / (n_members - 1)
+    of_mean = _squares(members, ["row"]).reindex(change.index)
+    of_each = _squares(gained, ["row", "run"]).groupby("row").mean().reindex(change.index)
+    return of_mean * factor, of_each * factor, n_members
+
+
+def _squares(members: pd.DataFrame, by: list[str]) -> pd.Series:
+    """Sum of squares of what members gain beyond the mean change, over the square of all their examples."""
+    sums = members.groupby(by)[["gained", "n"]].transform("sum")
+    squares = (members["gained"] - members["n"] * sums["gained"] / sums["n"]) ** 2 / sums["n"] ** 2
+    total: pd.Series = squares.groupby([members[name] for name in by]).sum()
+    return total
 
 
 def _gaps(table: pd.DataFrame) -> pd.DataFrame:

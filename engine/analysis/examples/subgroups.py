@@ -132,7 +132,7 @@ def _rows(case: Case, code: Ints, names: list[str], cluster: Ints | None) -> pd.
     table = pd.DataFrame({"group": names, "n": n.astype(int), "small": n < SMALL})
     for name, wrong in case.wrong.items():
         rates = clustered_rates(wrong[:, counted], where)
-        ends = wilson_interval(rates.value * n, n) if cluster is None else clustered_shares(rates, n)
+        ends = wilson_interval(rates.value * n, n) if cluster is None else clustered_shares(rates, n * len(wrong))
         table[name], table[f"{name}_low"], table[f"{name}_high"] = rates.value, *ends
     table["normalised"] = 100 * (table["compressed"] - table["before"]) / table["before"].where(table["before"] > 0)
     change = (case.wrong["compressed"].astype(np.int8) - case.wrong["before"].astype(np.int8))[:, counted]

@@ -34,16 +34,34 @@ def seed_covariance(design: Floats, changes: Floats) -> Floats:
     spread and by chance within members; the latter is in the members' residuals already and is taken out once
     (Cameron, Gelbach and Miller 2011). What is left may be negative by chance; see `positive_part`.
     """
-    n_seeds = len(changes)
+    seen, noise = seed_parts(design, changes)
+    return seen - noise
+
+
+def seed_parts(design: Floats, changes: Floats) -> tuple[Floats, Floats]:
+    """The two parts of `seed_covariance`: how the coefficients differ between seeds, and how chance alone has them."""
+    n_seeds, shape = len(changes), (design.shape[1],) * 2
     if n_seeds < 2:
-        return np.zeros((design.shape[1],) * 2)
+        return np.zeros(shape), np.zeros(shape)
     solve = np.linalg.pinv(design)
     away = changes - changes.mean(axis=0)
     each = away @ solve.T
     leverage = np.einsum("nk,kn->n", design, solve)
     noise = np.square(away - each @ design.T).sum(axis=0) / (n_seeds - 1) / np.clip(1 - leverage, 1e-12, None)
-    covariance: Floats = (each.T @ each / (n_seeds - 1) - (solve * noise) @ solve.T) / n_seeds
-    return covariance
+    return each.T @ each / (n_seeds - 1) / n_seeds, (solve * noise) @ solve.T / n_seeds
+
+
+def joint_variance(members: float, seen: float, noise: float, n_members: int, n_seeds: int) -> tuple[float, float]:
+    """Variance for new members and new seeds, and its degrees of freedom (Satterthwaite's, of all three parts).
+
+    `seen` and `noise` are of `seed_parts`. Their difference counts where it is below 0 too, because to cut it off there
+    is too wide on average; but half of the members' variance is always left.
+    """
+    if n_seeds < 2:
+        return members, float(n_members)
+    variance = max(members + seen - noise, members / 2)
+    parts = members**2 / n_members + seen**2 / (n_seeds - 1) + noise**2 / (n_members * (n_seeds - 1))
+    return variance, variance**2 / parts if parts > 0 else float(n_members)
 
 
 def positive_part(covariance: Floats) -> Floats:

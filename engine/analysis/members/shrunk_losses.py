@@ -9,7 +9,7 @@ from scipy.special import chdtrc, expit, ndtri, stdtr, stdtrit
 from engine.analysis.members.lines import Floats
 from engine.analysis.members.member_cells import MemberCells
 from engine.analysis.members.mixed_logit import MixedLogit
-from engine.analysis.members.seed_spread import joint_freedom, seed_covariance
+from engine.analysis.members.seed_spread import joint_variance, seed_parts
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,9 @@ def _with_seeds(
     n, n_seeds = np.bincount(cells.member, cells.n), len(cells.rate_by_seed)
     lost = np.stack([np.bincount(cells.member, (r[:, 0] - r[:, 1]) * cells.n) / n for r in cells.rate_by_seed])
     members = float(gradient @ fit.covariance @ gradient)
-    between = max(0.0, float(seed_covariance(columns, lost)[-1, -1]))
-    freedom = joint_freedom(members, between, len(n), n_seeds)
-    se = float(np.sqrt(members + between))
+    seen, noise = (float(part[-1, -1]) for part in seed_parts(columns, lost))
+    variance, freedom = joint_variance(members, seen, noise, len(n), n_seeds)
+    se = float(np.sqrt(variance))
     half = float(stdtrit(freedom, 0.5 + confidence / 2)) * se
     return value, value - half, value + half, float(2 * stdtr(freedom, -abs(value) / se))
 

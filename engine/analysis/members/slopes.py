@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from engine.analysis.members.lines import EQUAL, FULL, Floats, line, parts
-from engine.analysis.members.seed_spread import joint_freedom, seed_covariance
+from engine.analysis.members.seed_spread import joint_variance, seed_parts
 
 WITHIN = "within"
 """Name of the slope within groups."""
@@ -90,7 +90,7 @@ def paired_slopes(
     before, after = rows["before"].to_numpy(float), rows["after"].to_numpy(float)
     x, change = rows[attribute].to_numpy(float), after - before
     first, second, difference = line(x, before, group), line(x, after, group), line(x, change, group)
-    se, between, reason = np.nan, 0.0, difference.reason
+    se, between, reason = np.nan, (0.0, 0.0), difference.reason
     if not reason:
         kept = np.isfinite(x) & np.isfinite(change)
         x, change = x[kept], change[kept]
@@ -165,11 +165,12 @@ def _hc3(away: Floats, y: Floats, left: Floats, level: Floats) -> tuple[float, s
     return float(np.linalg.norm(away * left / (1 - leverage)) / squares), ""
 
 
-def _between_seeds(away: Floats, levels: Floats, seeds: Floats | None, kept: NDArray[np.bool_]) -> float:
-    """What seeds add to the variance of a slope; `levels` are the columns beside the attribute."""
+def _between_seeds(away: Floats, levels: Floats, seeds: Floats | None, kept: NDArray[np.bool_]) -> tuple[float, float]:
+    """The parts of what seeds add to the variance of a slope; `levels` are the columns beside the attribute."""
     if seeds is None:
-        return 0.0
-    return max(0.0, float(seed_covariance(np.column_stack([away, levels]), seeds[:, kept])[0, 0]))
+        return 0.0, 0.0
+    seen, noise = seed_parts(np.column_stack([away, levels]), seeds[:, kept])
+    return float(seen[0, 0]), float(noise[0, 0])
 
 
 def _n_seeds(seeds: Floats | None) -> int:
@@ -177,10 +178,10 @@ def _n_seeds(seeds: Floats | None) -> int:
 
 
 def _tested(
-    slope: float, se: float, freedom: int, confidence: float, between: float = 0.0, n_seeds: int = 1
+    slope: float, se: float, freedom: int, confidence: float, between: tuple[float, float] = (0, 0), n_seeds: int = 1
 ) -> tuple[float, float, float, float, float]:
-    """The slope, its standard error, its interval and its p-value; `between` is the variance that seeds add."""
-    freedom_of_both = joint_freedom(se**2, between, max(freedom, 1), n_seeds)
-    se = float(np.sqrt(se**2 + between))
+    """The slope, its standard error, its interval and its p-value; `between` are the parts that seeds add."""
+    variance, freedom_of_both = joint_variance(se**2, *between, max(freedom, 1), n_seeds)
+    se = float(np.sqrt(variance))
     half = stdtrit(freedom_of_both, 0.5 + confidence / 2) * se
     return slope, se, slope - half, slope + half, float(2 * stdtr(freedom_of_both, -abs(slope / se)))

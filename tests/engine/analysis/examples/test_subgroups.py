@@ -89,18 +89,25 @@ def test_the_test_equals_one_written_out() -> None:
     mine = (examples["series"] == "hsf4").to_numpy()
     change = (compressed != labels).astype(int) - (dense != labels).astype(int)
     by_seed = change[:, mine].mean(1) - change[:, ~mine].mean(1)
-    by_example = change.mean(0)
-    parts = [
-        (by_seed.var(ddof=1) / len(by_seed), len(by_seed) - 1),
-        *((by_example[side].var(ddof=1) / side.sum(), side.sum() - 1) for side in (mine, ~mine)),
-    ]
-    variance = sum(part for part, _ in parts)
-    freedom = variance**2 / sum(part**2 / of for part, of in parts)
+
+    def of_examples(values: np.ndarray, sides: tuple[np.ndarray, ...]) -> list[tuple[float, int]]:
+        return [(values[side].var(ddof=1) / side.sum(), side.sum() - 1) for side in sides]
+
+    def put_together(by_seed: np.ndarray, sides: tuple[np.ndarray, ...]) -> tuple[float, float]:
+        """Standard error and degrees of freedom over 3 seeds and the examples of these sides."""
+        parts = of_examples(change.mean(0), sides)
+        own = sum(part for part, _ in parts)
+        each = np.mean([sum(part for part, _ in of_examples(row, sides)) for row in change])
+        seeds, both = by_seed.var(ddof=1) / 3, (each - own) / 2
+        parts += [(seeds, 2), (both, 2 * min(of for _, of in parts))]
+        variance = own + max(seeds - both, 0)
+        return np.sqrt(variance), variance**2 / sum(part**2 / of for part, of in parts)
+
+    error, freedom = put_together(by_seed, (mine, ~mine))
     assert row["against_rest"] == pytest.approx(by_seed.mean())
-    assert row["p"] == pytest.approx(2 * t.sf(abs(by_seed.mean()) / np.sqrt(variance), freedom))
-    alone = by_example[mine].var(ddof=1) / mine.sum(), change[:, mine].mean(1).var(ddof=1) / 3
-    freedom = sum(alone) ** 2 / (alone[0] ** 2 / (mine.sum() - 1) + alone[1] ** 2 / 2)
-    half = t.ppf(0.975, freedom) * np.sqrt(sum(alone))
+    assert row["p"] == pytest.approx(2 * t.sf(abs(by_seed.mean()) / error, freedom))
+    error, freedom = put_together(change[:, mine].mean(1), (mine,))
+    half = t.ppf(0.975, freedom) * error
     assert (row["low"], row["high"]) == pytest.approx((row["change"] - half, row["change"] + half))
 
 
@@ -126,7 +133,7 @@ def test_groups_that_do_not_differ_are_rarely_called_different(n_models: int) ->
 
 
 def test_a_planted_loss_is_found_and_survives_correction() -> None:
-    examples, dense, compressed = study(n=3000)
+    examples, dense, compressed = study(n=3000, n_models=6)
     table = subgroup_table(examples, dense, compressed, ["series", "age"]).set_index(["grouping", "group"])
     found = table.loc[("series", "hsf4")]
     assert found["against_rest"] > 0.1 and found["p_corrected"] < 0.05

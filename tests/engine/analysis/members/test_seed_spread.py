@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 
 from engine.analysis.members.accuracy import member_accuracy
-from engine.analysis.members.seed_spread import joint_freedom, positive_part, seed_changes, seed_covariance
+from engine.analysis.members.seed_spread import (
+    joint_freedom,
+    joint_variance,
+    positive_part,
+    seed_changes,
+    seed_covariance,
+)
 
 
 def made(n_seeds: int = 3) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
@@ -47,6 +53,14 @@ def test_seeds_add_their_own_spread_and_not_the_members_noise() -> None:
 
 def test_no_direction_has_a_negative_variance() -> None:
     assert positive_part(np.array([[1.0, 0.0], [0.0, -1.0]])) == pytest.approx(np.array([[1.0, 0.0], [0.0, 0.0]]))
+
+
+def test_variance_of_both_is_unbiased_and_keeps_half_of_the_members() -> None:
+    assert joint_variance(1.0, 0.4, 0.1, 50, 6)[0] == pytest.approx(1.3)
+    assert joint_variance(1.0, 0.1, 0.4, 50, 6)[0] == pytest.approx(0.7), "below the members' alone"
+    assert joint_variance(1.0, 0.0, 2.0, 50, 6)[0] == 0.5
+    assert joint_variance(1.0, 9.0, 9.0, 50, 1) == (1.0, 50)
+    assert joint_variance(1e-9, 1.0, 0.0, 50, 6)[1] == pytest.approx(5)
 
 
 def test_freedom_is_that_of_the_part_that_matters() -> None:

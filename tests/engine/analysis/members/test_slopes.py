@@ -50,20 +50,21 @@ def test_planted_slope_change_is_covered() -> None:
 
 @pytest.mark.parametrize("seed_slope", [0.0, 0.03, 0.1])
 def test_intervals_of_slopes_cover_other_members_and_other_seeds(seed_slope: float) -> None:
-    """Where seeds do not differ in slope, a variance cut off at 0 is too large on average: 97.3 % are covered."""
+    """Also where seeds do not differ in slope: what they add may then be below 0, and is not cut off."""
     draws = [members_by_seed(seed, seed_slope=seed_slope) for seed in range(1000 if FULL_RUN else 200)]
     pooled = [paired_slopes(table, "abs_tilt", seeds=changes) for table, changes in draws]
     inside = [within_slopes(table, "abs_tilt", "series", seeds=changes) for table, changes in draws]
-    low, high = (0.93, 0.97 if seed_slope else 0.98) if FULL_RUN else (0.91, 0.99)
+    low, high = (0.93, 0.97) if FULL_RUN else (0.91, 0.99)
     for slopes in (pooled, inside):
         assert low <= np.mean([fact.low <= -0.2 <= fact.high for fact in slopes]) <= high
 
 
 def test_test_of_a_slope_over_seeds_rejects_as_often_as_it_says() -> None:
-    draws = [members_by_seed(seed, effect=0.0) for seed in range(1000 if FULL_RUN else 200)]
-    p = np.array([paired_slopes(table, "abs_tilt", seeds=changes).p for table, changes in draws])
     low, high = (0.03, 0.07) if FULL_RUN else (0.015, 0.09)
-    assert low <= (p < 0.05).mean() <= high
+    for seed_slope in (0.0, 0.03):
+        draws = [members_by_seed(s, effect=0.0, seed_slope=seed_slope) for s in range(1000 if FULL_RUN else 200)]
+        p = np.array([paired_slopes(table, "abs_tilt", seeds=changes).p for table, changes in draws])
+        assert low <= (p < 0.05).mean() <= high
 
 
 def test_members_alone_do_not_cover_other_seeds() -> None:
