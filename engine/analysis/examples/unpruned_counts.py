@@ -28,6 +28,8 @@ CELLS = 1 << 30
 CONFIDENCE = 0.95
 FEW = 4
 """Networks below which nothing says how sure an excess of halves is: a half must lose one and keep one."""
+MANY = 6
+"""Networks from which halves of them number twenty or more."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ def beside_control(baseline: Ints, pruned: Ints, dense: Ints, control: Ints, n_c
     counts = np.array(rows, float)
     excess = counts[:, 0] - counts[:, 1]
     error = np.sqrt((n - n // 2) / (n // 2) * np.var(excess[1:])) if n > 2 else np.nan
-    return _excess(n, counts[:1, 0], counts[:1, 1], _ends(float(excess[0]), float(error), n))
+    # Halves tell a variance better than single seeds do: in simulations as if from twice the degrees of freedom.
+    freedom = 2 * (n - 1) if n >= MANY else n - 1
+    return _excess(n, counts[:1, 0], counts[:1, 1], _ends(float(excess[0]), float(error), freedom))
 
 
 def kept_halves(n: int, seed: int = 0) -> list[list[int]]:
@@ -158,12 +162,12 @@ def _interval(estimate: float, left_out: Floats) -> tuple[float, float]:
     n = len(left_out)
     if n < 2:
         return np.nan, np.nan
-    return _ends(estimate, float(np.sqrt((n - 1) / n * np.square(left_out - left_out.mean()).sum())), n)
+    return _ends(estimate, float(np.sqrt((n - 1) / n * np.square(left_out - left_out.mean()).sum())), n - 1)
 
 
-def _ends(estimate: float, error: float, n: int) -> tuple[float, float]:
-    """Student's interval over n seeds."""
-    half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2) * error)
+def _ends(estimate: float, error: float, freedom: int) -> tuple[float, float]:
+    """Student's interval with so many degrees of freedom."""
+    half = float(stdtrit(freedom, 0.5 + CONFIDENCE / 2) * error)
     return estimate - half, estimate + half
 
 

@@ -15,7 +15,8 @@ from engine.analysis.members.shrunk_losses import loss_facts, shrunk_losses
 from tests.support.mixed_members import mixed_members
 
 FULL_RUN = os.environ.get("PRUNESCOPE_FULL") == "1"
-N_DRAWS = 1000 if FULL_RUN else 10
+N_DRAWS = 200 if FULL_RUN else 10
+"""Fits, not 1,000: one takes a second, and each has 60 writers whose intervals are counted."""
 
 
 @cache
@@ -66,8 +67,8 @@ def test_planted_effects_are_found() -> None:
 
 def test_without_effects_tests_reject_as_often_as_they_say() -> None:
     facts = [loss_facts(fitted(100 + seed, 0.0, 0.0)[0]) for seed in range(N_DRAWS)]
-    high = 0.07 if FULL_RUN else 0.3
-    assert np.mean([fact.p_slope < 0.05 for fact in facts]) <= high
+    low, high = (0.02, 0.08) if FULL_RUN else (0.0, 0.3)
+    assert low <= np.mean([fact.p_slope < 0.05 for fact in facts]) <= high
     assert np.mean([fact.p_differ < 0.05 for fact in facts]) <= high
 
 
