@@ -70,6 +70,6 @@ def run_one(options: Namespace) -> None:
     if not finished.computed:
         console.print(f"Run {finished.key} is there already; nothing to do.")
         return
-    for words in filter(None, (finished.stopped, finished.warned)):
-        console.print(words)
+    for note in filter(None, (finished.mended, finished.stopped, finished.warned)):
+        console.print(note)
     console.print(f"Run {finished.key} finished in {time.monotonic() - begun:.0f} s; kept in {options.study}.")

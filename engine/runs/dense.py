@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -40,22 +41,40 @@ class Dense:
     trained: Tensors
     result: LevelResult
     seconds: float
+    mended: str = ""
+    """Which damaged files it was made again for."""
 
 
 def dense_network(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher) -> Dense:
     """The dense network of a run: found in the study, or trained and left there for the runs that share it."""
+    refused: list[str] = []
     while (dense := _kept_dense(spec, study, workspace)) is None:
         with claim(study.path / "claims", f"dense-{dense_key(spec)}") as ours:
             if ours:
+                files = _files(spec, study)
+                refused = [_place(path) for path in files] if all(path.exists() for path in files) else refused
                 _train_dense(spec, study, workspace, watch)
             else:
                 time.sleep(0.5)
-    return dense
+    if not refused:
+        return dense
+    return replace(dense, mended=f"{' and '.join(refused)} did not hold what was written and are made again.")
+
+
+def _files(spec: RunSpec, study: Study) -> tuple[Path, Path]:
+    """Where a dense network and what it said lie."""
+    path = study.dense_file(dense_key(spec))
+    return path, path.with_suffix(".outcome")
+
+
+def _place(path: Path) -> str:
+    return f"dense/{path.name}"
 
 
 def _kept_dense(spec: RunSpec, study: Study, workspace: Workspace) -> Dense | None:
-    path = study.dense_file(dense_key(spec))
-    states, kept = load_states(path, workspace.device), load_result(path.with_suffix(".outcome"))
+    network, outcome = _files(spec, study)
+    states = load_states(network, workspace.device, _place(network))
+    kept = load_result(outcome, _place(outcome)) if states is not None else None
     if states is None or kept is None or not is_own_step(states, workspace.new_network(spec)):
         return None
     return Dense(states["initial"], states["trained"], *kept)
@@ -87,7 +106,7 @@ class _Reached(Exception):
 
 
 def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher) -> None:
-    path = study.dense_file(dense_key(spec))
+    path, outcome = _files(spec, study)
     begun = compute_seconds(workspace)
     network = workspace.new_network(spec)
     initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}
@@ -97,9 +116,9 @@ def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watch
 
     multipliers = _train(spec, workspace, network, on_epoch)
     result = level_result(network, workspace, PlannedLevel(0, 0.0, 0.0), full_masks(network))
-    save_states(path, {"initial": initial, "trained": network.state_dict(), "step": step_state(network)})
+    save_states(path, {"initial": initial, "trained": network.state_dict(), "step": step_state(network)}, _place(path))
     seconds = compute_seconds(workspace) - begun
-    save_result(path.with_suffix(".outcome"), replace(result, multipliers=multipliers), seconds)
+    save_result(outcome, replace(result, multipliers=multipliers), seconds, _place(outcome))
 
 
 def _train(

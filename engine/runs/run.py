@@ -37,7 +37,7 @@ from engine.pruning.schedules import (
 )
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import Progress, RunSpec, Watcher
-from engine.runs.checkpoints import is_own_step, load_result, load_states, save_result, save_states, step_state
+from engine.runs.checkpoints import is_own_step, step_state
 from engine.runs.dense import Dense, dense_network, early_weights
 from engine.runs.level import (
     AfterCut,
@@ -49,6 +49,7 @@ from engine.runs.level import (
     level_result,
 )
 from engine.runs.lottery import control_masks, starting_weights
+from engine.runs.work_files import WorkFiles, checkpoint_name
 from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.mitigation import mitigates
@@ -70,12 +71,16 @@ from engine.training.seeding import generator
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """How a run ended: computed now or found, why it stopped early, if it did, and a warning, if there is one."""
+    """How a run ended: whether it was computed now or found, why it stopped early, if it did, and a warning.
+
+    `mended` says which files of its work were damaged and made again.
+    """
 
     key: str
     computed: bool
     stopped: str = ""
     warned: str = ""
+    mended: str = ""
 
 
 def run_experiment(
@@ -105,7 +110,7 @@ def _computed(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher)
     committed = study.write_run(spec, tables, _provenance(workspace, step_name(run.network), seconds, stopped), extra)
     study.clear_work(spec.key)
     warned = negative_weights([row for result in results for row in result.multipliers])
-    return RunOutcome(spec.key, committed, stopped, warned)
+    return RunOutcome(spec.key, committed, stopped, warned, " ".join(filter(None, (dense.mended, run.mended))))
 
 
 def keep_examples(study: Study, spec: RunSpec, workspace: Workspace) -> None:
@@ -125,7 +130,8 @@ class _Run:
 
     def __init__(self, spec: RunSpec, study: Study, workspace: Workspace, dense: Dense, watch: Watcher) -> None:
         self.spec, self.workspace, self.dense, self.watch = spec, workspace, dense, watch
-        self.folder = study.work_folder(spec.key)
+        self.work = WorkFiles(study.work_folder(spec.key), spec.key, spec.keep_checkpoints)
+        self.mended = ""
         self.network = workspace.new_network(spec)
         self.masks = full_masks(self.network)
         self.training = grouped_split(spec, workspace) if mitigates(spec, 1) else workspace.training
@@ -156,7 +162,9 @@ class _Run:
             result = replace(self._tested(step), multipliers=multipliers)
             seconds = compute_seconds(self.workspace) - begun  # of diagnostics, which change nothing, none are counted
             kept.append((self._recorded(result), seconds))
-            self._keep(*kept[-1])
+            cut = self.ticket or self
+            states = {"weights": cut.network.state_dict(), "masks": cut.masks, "step": step_state(self.network)}
+            self.work.keep(*kept[-1], self.network.state_dict(), states)
         results = [dense, *(result for result, _ in kept)]
         return results, self.dense.seconds + sum(seconds for _, seconds in kept), stopped
 
@@ -164,22 +172,20 @@ class _Run:
         """The weights of every level, where the spec keeps them."""
         if not self.spec.keep_checkpoints:
             return {}
-        names = {f"checkpoints/level-{level:03d}.safetensors" for level in range(1, n_levels)}
-        return {name: (self.folder / name).read_bytes() for name in sorted(names)}
+        return {checkpoint_name(level): self.work.checkpoint(level) for level in range(1, n_levels)}
 
     def _resume(self) -> tuple[list[tuple[LevelResult, float]], list[PlannedLevel]]:
         """What the levels that are finished came to, with their seconds, and the steps still to do."""
         todo = planned_levels(self.spec)
-        states = load_states(self.folder / "state.safetensors", self.workspace.device)
-        level = int(states["level"]["level"]) if states else 0
-        kept = [result for step in todo[:level] if (result := load_result(self._file(step.level)))]
-        is_whole = len(kept) == level and all(result.losses and result.sizes for result, _ in kept)
-        if states is None or not is_whole or not is_own_step(states, self.network):
+        left = self.work.resume([step.level for step in todo], self.workspace.device)
+        self.mended = left.words
+        is_whole = all(result.losses and result.sizes for result, _ in left.results)
+        if not left.results or not is_whole or not is_own_step(left.states, self.network):
             return [], todo
         cut = self.ticket or self
-        cut.network.load_state_dict(states["weights"])
-        cut.masks = {name: states["masks"][name] for name in cut.masks}
-        return kept, todo[level:]
+        cut.network.load_state_dict(left.states["weights"])
+        cut.masks = {name: left.states["masks"][name] for name in cut.masks}
+        return left.results, todo[len(left.results) :]
 
     def _tested(self, step: PlannedLevel) -> LevelResult:
         """What the network of this level says, in eight bits where the technique asks for that."""
@@ -265,32 +271,13 @@ class _Run:
             cut = replace(cut, importances=group_importances(self.network, grouped))
         return cut_masks(prunable(self.network), self.masks, cut, gradients)
 
-    def _keep(self, result: LevelResult, seconds: float) -> None:
-        """Make this level the one that the run resumes from: what it said first, then where it stands."""
-        save_result(self._file(result.level), result, seconds)
-        weights = self.network.state_dict()
-        if self.spec.keep_checkpoints:
-            save_states(self.folder / f"checkpoints/level-{result.level:03d}.safetensors", {"weights": weights})
-        cut = self.ticket or self
-        at = {"level": torch.tensor(result.level)}
-        states = {
-            "weights": cut.network.state_dict(),
-            "masks": cut.masks,
-            "level": at,
-            "step": step_state(self.network),
-        }
-        save_states(self.folder / "state.safetensors", states)
-
-    def _file(self, level: int) -> Path:
-        return self.folder / f"level-{level:03d}.outcome"
-
 
 def _megabytes(spec: RunSpec, workspace: Workspace) -> float:
     """Room that the run needs while it works and when it is kept, about."""
     n_weights: int = sum(tensor.numel() for tensor in workspace.new_network(spec).state_dict().values())
     n_levels = len(planned_levels(spec))
     predictions = (20e-6 * len(workspace.test) + 8e-6 * len(workspace.validation)) * (n_levels + 1)
-    return 2 * predictions + 4e-6 * n_weights * (5 + 2 * n_levels * spec.keep_checkpoints)
+    return 2 * predictions + 4e-6 * n_weights * (7 + 2 * n_levels * spec.keep_checkpoints)
 
 
 def _provenance(workspace: Workspace, step: str, seconds: float, stopped: str) -> dict[str, object]:

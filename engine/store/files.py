@@ -153,13 +153,20 @@ def checksum_ok(content: bytes, seal: bytes) -> bool:
     return file_digest(content.replace(seal, PLACEHOLDER)).encode() == seal
 
 
-def checked_tensors(path: Path) -> bytes:
-    """Content of a safetensors file; ValueError where it is not what was sealed. The first engines sealed none."""
+def checked_tensors(path: Path, place: str = "", says_place: bool = True) -> bytes:
+    """Content of a safetensors file; ValueError where it is not what was sealed, or was sealed for another place.
+
+    Without `says_place`, or without a place, a file that says none will do: the first engines sealed without, and
+    before that not at all.
+    """
     content = path.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    facts = header.get("__metadata__") if isinstance(header, dict) else {}
-    if facts is not None and not (set(facts) == {"sha256"} and checksum_ok(content, str(facts["sha256"]).encode())):
+    facts: dict[str, str] = (header.get("__metadata__") or {}) if isinstance(header, dict) else {"": ""}
+    said, _, seal = str(facts.get("seal") or facts.get("sha256")).rpartition(" ")
+    if facts and (len(facts) > 1 or not checksum_ok(content, seal.encode())):
         raise ValueError("its checksum differs from its content")
+    if place and said != place and (said or says_place):
+        raise ValueError(f"it was written as {said or 'something else'}, not as {place}")
     return content
 
 

@@ -73,7 +73,8 @@ def _compute(spec: RunSpec, study: Study, context: RunContext, watch: Watcher) -
         note_failure(study, spec.key, reason)
         return "failed", reason
     failure_file(study, spec.key).unlink(missing_ok=True)
-    return "done" if finished.computed else "found", " ".join(filter(None, (finished.stopped, finished.warned)))
+    notes = filter(None, (finished.mended, finished.stopped, finished.warned))
+    return "done" if finished.computed else "found", " ".join(notes)
 
 
 def failure_file(study: Study, key: str) -> Path:
