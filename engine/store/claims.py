@@ -1,6 +1,8 @@
 """Who is working on what: a claim is a small file that its owner keeps fresh.
 
-A claim counts as dead once its process is gone (on the same machine) or nobody has touched it for `EXPIRY` seconds.
+A claim counts as dead once its process is gone (on the same machine), or once somebody has watched it for `EXPIRY`
+seconds in which its owner did not touch it. Clocks of machines differ, so what the file's time says of its age only
+decides whether it is worth watching; how long it was watched is counted by the watcher, whose clock nobody sets.
 Claims only save work: two owners of one run would still leave one result, because the first to commit wins.
 
 A claim's file is called after its thing and a number. Whoever takes over a dead one writes the next number, which only
@@ -24,10 +26,17 @@ from engine.store.process_identity import ProcessIdentity, is_alive, this_proces
 EXPIRY = 30.0
 HEARTBEAT = 5.0
 
+_watched: dict[Path, tuple[int | None, float]] = {}
+"""Of each claim that seemed old: the beat that this process saw last, and since when, by a clock that nobody sets."""
 
-def living_claims(folder: Path) -> set[str]:
-    """Names of the things that a living owner works on now."""
-    return {name for name, path in _claims(folder) if _is_alive(path)}
+
+def living_claims(folder: Path, at_a_glance: bool = False) -> set[str]:
+    """Names of the things that a living owner works on now, or may: what seems old is watched from call to call.
+
+    At a glance, to be shown and not to be acted on, age by this machine's clock has to do.
+    """
+    is_alive = _seems_alive if at_a_glance else _is_alive
+    return {name for name, path in _claims(folder) if is_alive(path)}
 
 
 def remove_dead_claims(folder: Path) -> None:
@@ -61,7 +70,7 @@ def _take(folder: Path, name: str, token: str) -> Path | None:
     """The file that makes the claim ours; None where somebody else has it."""
     before = _latest(folder, name)
     stale = _token(before) if before else ""
-    if before and _is_alive(before):
+    if before and (_seems_alive(before) or _beats_when_watched(before)):
         return None
     ours = folder / f"{name}.{_number(before) + 1 if before else 1}"
     try:
@@ -94,13 +103,53 @@ def _number(path: Path) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def _is_alive(path: Path) -> bool:
-    try:
-        age = time.time() - path.stat().st_mtime
-    except FileNotFoundError:
+def _seems_alive(path: Path) -> bool:
+    """Whether the claim is young by this machine's clock, and its process, where that can be told, is there."""
+    owner, beat = _owner(path), _beat(path)
+    if owner is None or beat is None or is_alive(owner) is False:
         return False
+    return abs(time.time() - beat / 1e9) <= EXPIRY
+
+
+def _is_alive(path: Path) -> bool:
+    """Whether the claim seems alive, or has not been watched by this process for long enough to tell."""
+    return _seems_alive(path) or (_may_be_alive(path) and not _was_still_for(path, EXPIRY))
+
+
+def _may_be_alive(path: Path) -> bool:
+    """Whether there is an owner whose process is there, or is on another machine."""
     owner = _owner(path)
-    return age <= EXPIRY and owner is not None and is_alive(owner) is not False
+    return owner is not None and is_alive(owner) is not False
+
+
+def _was_still_for(path: Path, seconds: float) -> bool:
+    """Whether this process has seen the same beat of a claim for so long."""
+    beat, now = _beat(path), time.monotonic()
+    seen, since = _watched.get(path, (None, now))
+    if beat is None or seen != beat:
+        _watched[path] = (beat, now)
+        return beat is None
+    return now - since > seconds
+
+
+def _beats_when_watched(path: Path) -> bool:
+    """Whether the owner of a claim that seems old touches it while this process waits for that."""
+    while _may_be_alive(path):
+        beat = _beat(path)
+        if _was_still_for(path, EXPIRY):
+            return False
+        time.sleep(min(0.2, EXPIRY / 10))
+        if _beat(path) not in (beat, None):
+            return True
+    return False
+
+
+def _beat(path: Path) -> int | None:
+    """When the owner touched its claim last, by its own clock in nanoseconds; None where the claim is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def _keep_fresh(path: Path, token: str, stop: threading.Event) -> None:

@@ -57,7 +57,7 @@ class Workers(Protocol):
 def sweep_status(specs: Iterable[RunSpec], study: Study) -> Status:
     """The state of every run, read from the study alone."""
     # In this order, because a run is committed, or its failure noted, before its claim is released.
-    claimed = living_claims(study.path / "claims")
+    claimed = living_claims(study.path / "claims", at_a_glance=True)
     failed = {path.stem for path in (study.path / "failures").glob("*.json")}
     recorded = set(study.runs())
     left = dict.fromkeys(spec.key for spec in specs)

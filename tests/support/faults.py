@@ -22,7 +22,7 @@ from engine.run_spec import RunSpec
 from engine.runs.workspace import open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.preset import Preset
-from engine.store import catalog, claims, files
+from engine.store import catalog, claims, files, process_identity
 from engine.store.study import Study
 from engine.store.verification.verify import verify_study
 from engine.sweeps.sweep import run_sweep, sweep_status
@@ -175,7 +175,7 @@ def frozen(folder: Path, n_levels: int) -> None:
     """A worker stopped past its claim's expiry and woken while another works, or once that is done: one result."""
     spec = replace(TINY, levels=n_levels)
     expected = undisturbed_run(folder, spec)
-    log, claims.HEARTBEAT = log_work(folder), 0.2
+    log, claims.HEARTBEAT, claims.EXPIRY = log_work(folder), 0.2, 5.0
     for moment in ("while", "after"):
         study = Study(folder / moment)
         first, first_said = answering(lambda study=study: perform_tiny(study.path, spec).state)
@@ -266,6 +266,39 @@ def two_sweeps(folder: Path, n_sweeps: int) -> None:
     assert files_of(study) == expected
     assert_whole_and_tidy(study)
     print(f"{n_sweeps} sweeps at once computed {[count['done'] for count in counts]} runs, none twice.")
+
+
+def two_clocks(folder: Path, n_hours: int) -> None:
+    """Two sweeps over one study on machines whose clocks are so far apart: no run twice, no error."""
+    expected, log, study = undisturbed(folder), log_work(folder), Study(folder / "shared")
+    claims.HEARTBEAT, claims.EXPIRY = 0.2, 10.0
+
+    def states(name: str, shift: float) -> list[str]:
+        on_machine(name, shift)
+        results = run_sweep(SWEEP, RunContext(study.path, ROOT, "cpu"), 1, lambda event: None, method="fork")
+        return [result.state for result in results]
+
+    said = [answering(lambda n=n: states(f"machine{n}", n * 3600.0 * n_hours))[1] for n in range(2)]
+    counts = [Counter(answer()) for answer in said]
+    assert sum(counts, Counter())["done"] == len(SPECS) and not any(count["failed"] for count in counts), counts
+    assert assert_nothing_twice(log) == len(SPECS)
+    assert files_of(study) == expected
+    print(f"Clocks {n_hours} hours apart: {[count['done'] for count in counts]} runs, none twice.")
+
+
+def on_machine(name: str, shift: float) -> None:
+    """From now on this process and its children are on a machine of this name, with a clock that is so far ahead."""
+    now, touch, write = time.time, os.utime, claims.write_file
+
+    def write_file(path: Path, content: bytes, replace: bool = True) -> str:
+        digest = write(path, content, replace)
+        os.utime(path)
+        return digest
+
+    time.time = lambda: now() + shift
+    os.utime = lambda path, times=None: touch(path, times or (time.time(),) * 2)
+    claims.write_file = write_file
+    process_identity.this_host = lambda: name
 
 
 def deaths(folder: Path, n_times: int) -> None:

@@ -64,16 +64,54 @@ def test_a_process_number_that_is_used_again_does_not_keep_a_claim_alive(tmp_pat
     assert living_claims(tmp_path) == set()
 
 
-@pytest.mark.parametrize(("age", "lives"), [(0.0, True), (25.0, True), (31.0, False), (-3.0, True)])
-def test_a_claim_of_another_machine_lives_while_it_is_fresh(tmp_path: Path, age: float, lives: bool) -> None:
+@pytest.mark.parametrize(("age", "lives"), [(0.0, True), (25.0, True), (31.0, False), (-3.0, True), (-7200.0, False)])
+def test_a_claim_of_another_machine_is_shown_while_it_is_fresh(tmp_path: Path, age: float, lives: bool) -> None:
     leave_claim(tmp_path, ProcessIdentity("elsewhere", 1, "2"), age=age)
-    assert living_claims(tmp_path) == ({"run"} if lives else set())
-    with claim(tmp_path, "run") as ours:
-        assert ours is not lives
+    assert living_claims(tmp_path, at_a_glance=True) == ({"run"} if lives else set())
     assert claims.EXPIRY <= 60, "no run is shown as running 60 seconds after its process died"
 
 
-def test_a_claim_of_the_first_engines_without_a_number_is_taken_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hours", [-2, 0.1, 2])
+def test_a_claim_that_seems_old_lives_while_it_beats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: float
+) -> None:
+    """Whatever the clock of its machine says."""
+    monkeypatch.setattr(claims, "EXPIRY", 3.0)
+    path, stop = leave_claim(tmp_path, ProcessIdentity("elsewhere", 1, "2"), age=3600 * hours), threading.Event()
+
+    def beat() -> None:
+        while not stop.wait(0.1):
+            os.utime(path, (time.time() - 3600 * hours,) * 2)
+
+    owner = threading.Thread(target=beat)
+    owner.start()
+    end = time.monotonic() + 4
+    while time.monotonic() < end:
+        with claim(tmp_path, "run") as ours:
+            assert not ours
+        assert living_claims(tmp_path) == {"run"}
+    stop.set()
+    owner.join()
+    assert living_claims(tmp_path) == {"run"}, "it has only just gone still"
+    with claim(tmp_path, "run") as ours:
+        assert ours
+
+
+def test_a_claim_that_is_still_is_dead_once_it_was_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "EXPIRY", 0.5)
+    leave_claim(tmp_path, ProcessIdentity("elsewhere", 1, "2"), age=-7200.0)
+    assert living_claims(tmp_path) == {"run"}
+    remove_dead_claims(tmp_path)
+    time.sleep(0.6)
+    assert living_claims(tmp_path) == set()
+    remove_dead_claims(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_claim_of_the_first_engines_without_a_number_is_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "EXPIRY", 0.5)
     leave_claim(tmp_path, ProcessIdentity("elsewhere", 1, "2"), age=60).rename(tmp_path / "run")
     with claim(tmp_path, "run") as ours:
         assert ours and living_claims(tmp_path) == {"run"}
@@ -100,6 +138,7 @@ def test_a_claim_stays_fresh_while_it_is_held(tmp_path: Path, monkeypatch: pytes
 
 def test_an_owner_that_lost_its_claim_leaves_the_new_one_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "HEARTBEAT", 1000.0)
+    monkeypatch.setattr(claims, "EXPIRY", 0.5)
     with claim(tmp_path, "run") as first:
         os.utime(tmp_path / "run.1", (0, 0))  # as if it had been frozen
         taken, release = threading.Event(), threading.Event()

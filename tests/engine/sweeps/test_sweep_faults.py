@@ -87,6 +87,10 @@ def test_two_sweeps_share_the_work(faults: Callable[[str, int], None]) -> None:
     faults("two_sweeps", 2)
 
 
+def test_two_machines_with_clocks_two_hours_apart_compute_nothing_twice(faults: Callable[[str, int], None]) -> None:
+    faults("two_clocks", 2)
+
+
 def test_nothing_is_shown_as_running_once_its_process_died(faults: Callable[[str, int], None]) -> None:
     faults("deaths", 1)
 

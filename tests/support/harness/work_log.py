@@ -8,6 +8,7 @@ from typing import Any
 from engine.run_spec import RunSpec
 from engine.runs import dense
 from engine.runs import run as experiment
+from engine.runs.work_files import WorkFiles
 from engine.specs.dense_key import dense_key
 from engine.store.study import Study
 
@@ -23,7 +24,7 @@ def log_work(folder: Path) -> Path:
     def log(*words: object) -> None:
         os.write(handle, (" ".join(map(str, (*words, os.getpid()))) + "\n").encode())
 
-    run, keep, train = experiment.run_experiment, experiment._Run._keep, dense._train_dense
+    run, keep, train = experiment.run_experiment, WorkFiles.keep, dense._train_dense
 
     def logged_run(spec: RunSpec, study: Study, *others: object) -> object:
         if study.has_run(spec.key):
@@ -35,13 +36,13 @@ def log_work(folder: Path) -> Path:
 
     def logged_keep(self: Any, result: Any, *others: object) -> None:
         keep(self, result, *others)
-        log("level", f"{self.spec.key}/{result.level}")
+        log("level", f"{self.key}/{result.level}")
 
     def logged_train(spec: RunSpec, *others: object) -> None:
         train(spec, *others)
         log("dense", dense_key(spec))
 
-    experiment.run_experiment, experiment._Run._keep, dense._train_dense = logged_run, logged_keep, logged_train
+    experiment.run_experiment, WorkFiles.keep, dense._train_dense = logged_run, logged_keep, logged_train
     return path
 
 
