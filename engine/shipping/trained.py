@@ -15,7 +15,9 @@ from engine.run_spec import RunSpec, Watcher
 from engine.runs.dense import dense_network
 from engine.runs.reproduce import reproduction_spec
 from engine.runs.run import run_experiment
+from engine.runs.work_files import checkpoint_name
 from engine.runs.workspace import Workspace, open_workspace
+from engine.specs.arithmetic import as_recorded
 from engine.store.study import Study, examples_name
 from engine.training.device import pick_device, reproducible
 
@@ -37,15 +39,10 @@ class Trained:
         return TECHNIQUES[self.spec.technique].quantizes if self.level else ""
 
 
-def checkpoint_file(level: int) -> str:
-    """Where a run keeps the weights of a level, if it does."""
-    return f"checkpoints/level-{level:03d}.safetensors"
-
-
 def seconds_needed(study: Study, run: str, level: int) -> float:
     """About how long computing the run again up to this level takes, by how long it took; 0 with a checkpoint."""
     record = study.run_record(run)
-    if checkpoint_file(level) in record.files:
+    if checkpoint_name(level) in record.files:
         return 0.0
     trainings = len(planned_levels(record.spec)) + 1
     return float(record.provenance.get("seconds", np.nan)) * (level + 1) / trainings
@@ -63,8 +60,8 @@ def trained_network(
     with reproducible(pick_device(device)):
         workspace = open_workspace(spec, root, device)
     _check_examples(study, spec, workspace)
-    if checkpoint_file(level) in record.files:
-        weights = _weights(study.run_file(run, checkpoint_file(level), record))
+    if checkpoint_name(level) in record.files:
+        weights = _weights(study.run_file(run, checkpoint_name(level), record))
         computed = False
     else:
         weights = _computed(study, run, level, root, device, watch)
@@ -86,14 +83,15 @@ def untrained(trained: Trained) -> Trained:
 
 def _computed(study: Study, run: str, level: int, root: Path, device: str, watch: Watcher) -> dict[str, Tensor]:
     """The weights of a level, by computing the run again up to it, aside."""
-    with tempfile.TemporaryDirectory() as folder:
+    made = study.run_record(run).provenance
+    with tempfile.TemporaryDirectory() as folder, as_recorded(made):
         aside = Study(folder)
         if level == 0:
             spec = reproduction_spec(study, run)
             with reproducible(pick_device(device)):
                 return dense_network(spec, aside, open_workspace(spec, root, device), watch).trained
         key = run_experiment(again_spec(study, run, level), aside, root, device, watch).key
-        return _weights(aside.run_file(key, checkpoint_file(level)))
+        return _weights(aside.run_file(key, checkpoint_name(level)))
 
 
 def _weights(content: bytes) -> dict[str, Tensor]:

@@ -25,6 +25,8 @@ MARKS: Mapping[str, str] = {
 }
 COLUMNS = ("example", "mark", "note", "time")
 LONGEST_NOTE = 1000
+_MOST = 2**31
+"""Examples that a table may have."""
 
 
 def write_mark(study: Study, examples: str, example: int, mark: str | None, note: str = "") -> None:
@@ -53,6 +55,12 @@ def read_marks(study: Study, examples: str) -> pd.DataFrame:
     return pd.DataFrame(kept, columns=list(COLUMNS)).astype({"example": "int64"})
 
 
+def broken_marks(study: Study) -> list[str]:
+    """Files of marks that are not what was written, by their path in the study."""
+    files = sorted((study.path / FOLDER).glob("*/[!.]*"))
+    return [path.relative_to(study.path).as_posix() for path in files if path.suffix != ".json" or _read(path) is None]
+
+
 def marks_stamp(study: Study, examples: str) -> int:
     """A number that changes with the marks."""
     folder = _folder(study, examples)
@@ -68,6 +76,9 @@ def _read(path: Path) -> dict[str, Any] | None:
         values = json.loads(path.read_bytes())
         if values["schema"] != SCHEMA or values["mark"] not in (None, *MARKS):
             return None
-        return {"example": int(values["example"])} | {name: values[name] for name in COLUMNS[1:]}
-    except (OSError, ValueError, KeyError, TypeError):
+        example = int(values["example"])
+        if not 0 <= example < _MOST or path.stem != str(example) or not isinstance(values["note"], str):
+            return None
+        return {"example": example, "mark": values["mark"], "note": values["note"], "time": str(values["time"])}
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return None

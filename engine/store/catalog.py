@@ -4,9 +4,10 @@
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,9 @@ from engine.store.catalog_tables import joined_tables as joined_tables
 from engine.store.catalog_tables import merged_tables as merged_tables
 from engine.store.catalog_tables import run_part as run_part
 from engine.store.run_files import RunFiles
+
+_damaged: dict[Path, dict[str, dict[str, str]]] = {}
+"""Of each study, the runs that the catalog knew and that turned out to be damaged when they were read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +171,12 @@ def refresh(study: RunFiles, is_checked: bool = False) -> Catalog:
     What is new is added to the files of the catalog, the rest of which stays as it is. Where all of it is to be
     checked, rows that cannot be read are made anew from their runs.
     """
-    present = study.run_names()
     kept = read_segments(study.path, is_checked)
     segments, broken = (list(kept.segments), kept.broken) if kept else ([], {})
     known = {key for segment in segments for key in segment.keys}
-    broken = {key: broken[key] for key in sorted(broken) if broken[key]["stamp"] == _stamp(study, key) != ""}
+    damaged = _damaged.get(study.path.resolve(), {})
+    broken = {key: found for key, found in sorted((broken | damaged).items()) if _is_as_found(study, key, found)}
+    present = study.run_names() - (damaged.keys() & broken.keys())
     new = sorted(key for key in present - known - broken.keys() if (study.path / "runs" / key).is_dir())
     if not new and known <= present and (kept is None or kept.is_whole):
         return _catalog(study, segments, broken)
@@ -188,6 +193,16 @@ def refresh(study: RunFiles, is_checked: bool = False) -> Catalog:
     except PruneScopeError:
         pass  # a study that cannot be written to is read all the same
     return _catalog(study, segments, broken | failed)
+
+
+def leave_out(study: RunFiles, key: str, reason: str) -> None:
+    """Have `refresh` in this process leave out a run that turned out to be damaged, until its files change."""
+    _damaged.setdefault(study.path.resolve(), {})[key] = {"stamp": _stamp(study, key), "reason": reason}
+
+
+def n_left_out(path: Path) -> int:
+    """How many runs of the study at this path turned out to be damaged since this process began."""
+    return len(_damaged.get(path.resolve(), {}))
 
 
 def take_in(study: RunFiles, keys: Sequence[str]) -> None:
@@ -258,6 +273,11 @@ def _read_runs(study: RunFiles, keys: Sequence[str]) -> tuple[list[Part], dict[s
         except (ValueError, KeyError, TypeError, IndexError, pa.ArrowException) as error:
             broken[key] = {"stamp": stamp, "reason": f"runs/{key} is damaged: {error}."}
     return parts, broken
+
+
+def _is_as_found(study: RunFiles, key: str, found: Mapping[str, str]) -> bool:
+    """Whether a run that could not be read is still there and has not changed since."""
+    return (study.path / "runs" / key).is_dir() and found["stamp"] == _stamp(study, key)
 
 
 def _stamp(study: RunFiles, key: str) -> str:

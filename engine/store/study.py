@@ -31,7 +31,7 @@ class Study(RunFiles):
         file = self.path / "study.toml"
         try:
             return tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
             raise PruneScopeError(f"{file} cannot be read: {error}.") from error
 
     def levels(self) -> pd.DataFrame:

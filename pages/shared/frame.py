@@ -143,6 +143,7 @@ def open_page(file: str, fits: Fits | None = None) -> Frame:
             st.caption(formats.plain(name_of_it))
         techniques, treatments = _filters(source, experiment)
         baseline = _baseline()
+        _say_left_out(source)
     frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark", baseline)
     if not techniques or not treatments:
         stop_with("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
@@ -223,6 +224,14 @@ def short_name(source: Source, experiment: Experiment) -> str:
         return names_in_study(source.study.info).get(astuple(experiment), "")
     except PruneScopeError:
         return ""
+
+
+def _say_left_out(source: Source) -> None:
+    """Name the damaged file for which a run is left out, where there is one."""
+    reasons = list(catalog.load_catalog(source).broken.values())
+    if reasons:
+        more = f" And {formats.count(len(reasons) - 1)} more." if len(reasons) > 1 else ""
+        st.caption(f":material/warning: Left out: {formats.plain(reasons[0])}{more}")
 
 
 def _data_label(experiment: Experiment) -> str:

@@ -3,6 +3,7 @@
 What is broken is named and set aside, so that nobody reads it and a sweep makes it again.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +14,14 @@ from engine.datasets.groups import CLASS
 from engine.errors import PruneScopeError
 from engine.store import catalog
 from engine.store.analyses import broken_analyses
+from engine.store.annotations import broken_marks
 from engine.store.files import checked_tensors, publish, remove_folder, write_file
 from engine.store.images import image_sets, read_images
 from engine.store.study import Study
 from engine.store.verification.run_checks import Tested, check_runs, in_words
+
+NOTES = ("decisions", "failures", "jobs")
+"""Folders of small JSON files: choices that people made, why runs failed, what was asked for in the background."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,8 @@ def verify_study(study: Study, workers: int = 1, only: Sequence[str] | None = No
     if reason := catalog.describe_mismatch(study, parts):
         found.append(Fault("catalog", reason))
     found += [Fault(*one) for one in broken_analyses(study)]
-    return found + list(_broken_snapshots(study))
+    found += [Fault(name, "It is no mark that was written here.") for name in broken_marks(study)]
+    return found + list(_broken_notes(study)) + list(_broken_snapshots(study))
 
 
 def set_aside(study: Study, fault: Fault) -> str:
@@ -81,6 +87,10 @@ def set_aside(study: Study, fault: Fault) -> str:
         target = _new_folder(study, name)
         for path in files:
             publish(path, target / path.name)
+        return _note(study, target, fault)
+    if kind in ("marks", *NOTES):
+        target = _new_folder(study, name.replace("/", "-"))
+        publish(study.path / fault.name, target / Path(name).name)
         return _note(study, target, fault)
     if kind in ("dense", "work"):
         (study.path / fault.name).unlink(missing_ok=True)
@@ -131,6 +141,18 @@ def _check_images(study: Study, name: str, tested: Mapping[str, Tested]) -> None
     labels = [known.labels for other, known in tested.items() if other == name or other.startswith(f"{name}-")]
     if read is not None and not any(np.array_equal(read[1], known) for known in labels):
         raise ValueError("its labels are not those of any examples here")
+
+
+def _broken_notes(study: Study) -> Iterator[Fault]:
+    """Small files about runs and by people that cannot be read."""
+    for path in sorted(path for kind in NOTES for path in study.path.glob(f"{kind}/[!.]*.json")):
+        try:
+            if not isinstance(json.loads(path.read_bytes()), dict):
+                raise ValueError("it holds no facts by name")
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, RecursionError) as error:
+            yield Fault(path.relative_to(study.path).as_posix(), f"It is damaged: {error}.")
 
 
 def _broken_snapshots(study: Study) -> Iterator[Fault]:

@@ -31,6 +31,7 @@ from engine.store.run_tables import is_right
 from engine.store.study import Study, examples_name
 from engine.study_folders import studies_in
 from engine.study_folders import studies_root as studies_root
+from pages.shared.cache.watched_study import WatchedStudy
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Source:
     @property
     def study(self) -> Study:
         """The study itself."""
-        return Study(self.path)
+        return WatchedStudy(self.path)
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def source(name: str) -> Source:
     """The study of this name as it is now."""
     path = studies_root() / name
     runs = path / "runs"
-    return Source(str(path), runs.stat().st_mtime_ns if runs.is_dir() else 0)
+    return Source(str(path), runs.stat().st_mtime_ns + catalog.n_left_out(path) if runs.is_dir() else 0)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the study …")

@@ -195,7 +195,12 @@ def choose_target(file_name: str) -> tuple[str, str] | None:
             st.warning(f"**{formats.plain(name) or 'Nothing'} is no name for a {noun}.** {rule}")
             return None
     path = load.studies_root() / study
-    if path.exists() and not Study(path).info.get("imported"):
+    try:
+        is_ours = path.exists() and not Study(path).info.get("imported")
+    except PruneScopeError as error:
+        st.warning(f"**{formats.plain(study)} is damaged.** {formats.plain(error)} Mend it, or choose another name.")
+        return None
+    if is_ours:
         st.warning(f"**{formats.plain(study)} was computed here.** Choose another name, so that the two stay apart.")
         return None
     return study, dataset

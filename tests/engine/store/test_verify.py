@@ -14,6 +14,7 @@ import pytest
 from engine.commands import main
 from engine.errors import PruneScopeError
 from engine.store import catalog
+from engine.store.annotations import read_marks, write_mark
 from engine.store.files import PLACEHOLDER, embed_checksum, file_digest, write_file
 from engine.store.parquet import from_parquet, to_parquet
 from engine.store.study import Study
@@ -264,3 +265,29 @@ def test_a_look_at_what_changed_passes_the_rest_by(tmp_path: Path, capsys: pytes
     (tmp_path / "catalog" / "verified.json").write_bytes(b"{}")
     assert "2 runs (0 are as they were)" in said("--changed") and "2 runs and" in said()
     assert study.runs()
+
+
+@pytest.mark.parametrize("name", ["failures/0123456789ab.json", "jobs/1.json", "decisions/first.json"])
+def test_small_files_that_cannot_be_read_are_found_and_set_aside(tmp_path: Path, name: str) -> None:
+    study = made_study(tmp_path, 1)
+    write_file(tmp_path / name, b'{"run": "a", "reason": "b"}')
+    assert verify_study(study) == []
+    for content in (b'{"run": "a", "rea', b"[]", b"\xff{}"):
+        write_file(tmp_path / name, content)
+        (fault,) = verify_study(study)
+        assert fault.name == name and "set aside in broken/" in set_aside(study, fault)
+        assert verify_study(study) == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"{}", b'{"schema": 1, "example": 1e400, "mark": "hard", "note": "", "time": ""}']
+)
+def test_marks_that_nobody_wrote_are_found_and_set_aside(tmp_path: Path, content: bytes) -> None:
+    study = made_study(tmp_path, 1)
+    write_mark(study, "digits-official", 3, "hard")
+    assert verify_study(study) == []
+    write_file(tmp_path / "marks" / "digits-official" / "4.json", content)
+    assert read_marks(study, "digits-official")["example"].tolist() == [3]
+    (fault,) = verify_study(study)
+    assert fault.name == "marks/digits-official/4.json" and "set aside" in set_aside(study, fault)
+    assert verify_study(study) == [] and len(read_marks(study, "digits-official")) == 1

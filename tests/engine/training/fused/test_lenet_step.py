@@ -14,7 +14,6 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import RunSpec
 from engine.specs.arithmetic import EAGER, PORTABLE, SETTING
 from engine.training.device import reproducible
-from engine.training.evaluation import evaluate_network
 from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
 from engine.training.split import Split, make_split
