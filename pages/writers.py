@@ -1,6 +1,7 @@
 """Who loses, and does their writing explain it?"""
 
 from functools import partial
+from html import unescape
 
 import pandas as pd
 import streamlit as st
@@ -27,9 +28,8 @@ HARDEST = 10
 def choose_point(key: str) -> None:
     """Make the member whose point was clicked the chosen one."""
     points = st.session_state[key]["selection"]["points"]
-    if points:
-        data = points[0].get("customdata")
-        st.session_state["member"] = data[0] if isinstance(data, list | tuple) else data
+    if points and (shown := points[0].get("customdata")):
+        st.session_state["member"] = unescape(shown[0])
 
 
 def choose_row(key: str, names: list[str]) -> None:

@@ -127,7 +127,7 @@ def writers(
         small=SMALL,
         dark=dark,
     )
-    return before_after(table, look, series_colours(table, series, dark))
+    return before_after(table, look, series_colours(table, series, dark)).figure
 
 
 def _one_experiment(rows: pd.DataFrame, settings: dict[str, str]) -> pd.DataFrame:

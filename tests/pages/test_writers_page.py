@@ -25,6 +25,7 @@ from pages.views.writers import tiles as digits
 from pages.views.writers import words as writers
 from pages.views.writers.chance import chance_sentence, count_sentence, losing_by_chance, worst_by_chance
 from pages.views.writers.kept import NOT_KEPT
+from tests.support.hovering import hovered
 from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[2]
@@ -342,7 +343,7 @@ def test_scatter_shows_every_member_once_and_the_chosen_one_as_a_star(studies: P
     palette = charts.series_colours(table, "series", dark=False)
     figure = charts.before_after(table, look(), palette)
     clouds = [trace for trace in figure.data if trace.mode == "markers"]
-    assert sum(len(trace.x) for trace in clouds[:-1]) == 40 and list(clouds[-1].customdata) == ["2003"]
+    assert sum(len(trace.x) for trace in clouds[:-1]) == 40 and [row[0] for row in clouds[-1].customdata] == ["2003"]
     assert clouds[-1].marker.symbol[0] == "star" or clouds[-1].marker.symbol == "star"
     assert figure.layout.xaxis.range == figure.layout.yaxis.range and figure.layout.yaxis.scaleanchor == "x"
     same = figure.data[0]
@@ -377,7 +378,7 @@ def test_small_members_are_hollow_and_said_to_be_few(studies: Path) -> None:
     table = planted(studies)
     palette = charts.series_colours(table, "series", dark=False)
     cloud = next(t for t in charts.before_after(table, look(small=41), palette).data if t.mode == "markers")
-    assert set(cloud.marker.symbol) == {"circle-open"} and "(few)" in cloud.hovertext[0]
+    assert set(cloud.marker.symbol) == {"circle-open"} and "(few)" in hovered(cloud, 0)
 
 
 def test_colours_of_series_differ_and_stand_out_on_dark(studies: Path) -> None:

@@ -31,7 +31,7 @@ def hover(words: str, title: str = "", texts: Iterable[str] = (), **columns: Any
         if name in ("title", "text"):
             return "%{meta}" if name == "title" else "%{text}"
         values = known[name]
-        if len(values) and (values == values[0]).all():
+        if len(values) > 1 and (values == values[0]).all():
             return d3_format(values[0], form).replace("%{", "&#37;{")
         sent.setdefault(name, values)
         return f"%{{customdata[{list(sent).index(name)}]{form and f':{form}'}}}"

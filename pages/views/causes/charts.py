@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from engine.analysis.causes.relations import Correlation
 from pages.shared import formats
-from pages.shared.charts.style import along, faded, ink, sparsity_axis, styled
+from pages.shared.charts.drawing import Drawing
+from pages.shared.charts.hover import hover
+from pages.shared.charts.panels import panels
+from pages.shared.charts.style import along, axis, chart_layout, faded, ink, sparsity_axis
 from pages.views.causes.words import QUANTITIES
 
 PANELS = ("accuracy", "gradient_norm", "eigenvalue", "margin")
@@ -18,102 +19,113 @@ FEW = 4
 """Up to so many groups have bars beside each other."""
 
 
-def curves_chart(curves: pd.DataFrame, colours: Mapping[str, str], dark: bool, scale: str) -> go.Figure:
+def curves_chart(curves: pd.DataFrame, colours: Mapping[str, str], dark: bool, scale: str) -> Drawing:
     """Four panels over sparsity: accuracy, gradient norm, eigenvalue and margin of each group.
 
     With few groups bars are 95 % intervals; with many they would hide the lines.
     """
-    figure = make_subplots(2, 2, horizontal_spacing=0.14, vertical_spacing=0.14)
-    for place, quantity in enumerate(PANELS):
-        row, column = divmod(place, 2)
+    traces: list[dict[str, Any]] = []
+    axes: dict[str, Any] = {}
+    rows = curves.sort_values("level")
+    by_group = {group: rows[(rows["group"] == group).to_numpy()] for group in colours}
+    for panel, quantity in zip(panels(4, 2, 0.14, 0.14), PANELS, strict=True):
         for group, colour in colours.items():
-            rows = curves[curves["group"] == group].dropna(subset=quantity).sort_values("level")
-            figure.add_scatter(
-                x=along(rows["sparsity"], scale),
-                y=rows[quantity],
-                error_y=_bars(rows, quantity, colour) if len(colours) <= FEW else {"visible": False},
-                mode="lines+markers",
-                name=formats.chart_text(group),
-                legendgroup=group,
-                showlegend=not place,
-                line={"color": colour, "width": 2},
-                marker={"size": 6},
-                text=[_hover(record) for record in rows.to_dict("records")],
-                hovertemplate="%{text}<extra></extra>",
-                row=row + 1,
-                col=column + 1,
+            of = by_group[group]
+            of = of[of[quantity].notna().to_numpy()]
+            traces.append(
+                {
+                    "type": "scatter",
+                    "x": along(of["sparsity"], scale),
+                    "y": of[quantity],
+                    "error_y": _bars(of, quantity, colour) if len(colours) <= FEW else {"visible": False},
+                    "mode": "lines+markers",
+                    "name": formats.chart_text(group),
+                    "legendgroup": group,
+                    "showlegend": not panel.place,
+                    "line": {"color": colour, "width": 2},
+                    "marker": {"size": 6},
+                    **_hover(of, "{title}", formats.chart_text(group)),
+                    **panel.axes,
+                }
             )
-        kind = {"tickformat": ".0%"} if quantity == "accuracy" else {}
-        reach = _reach(curves[quantity])
-        figure.update_yaxes(title=QUANTITIES[quantity], range=reach, **kind, row=row + 1, col=column + 1)
-    styled(figure, height=560)
-    sparsity_axis(figure, scale)
-    return figure.update_xaxes(title="", row=1)
+        axes |= panel.layout(sparsity_axis(scale, titled=panel.place > 1), _axis(quantity, curves))
+    return Drawing(traces, chart_layout(560, **axes))
 
 
 def relations_chart(
     rows: pd.DataFrame, correlations: Sequence[Correlation], colours: Mapping[str, str], dark: bool
-) -> go.Figure:
+) -> Drawing:
     """One panel per relation of the paper: a point per group at one level, mean over seeds with 95 % bars."""
-    titles = [f"{one.relation.figure}: {_in_words(one)}" for one in correlations]
-    figure = make_subplots(2, 2, subplot_titles=titles, horizontal_spacing=0.14, vertical_spacing=0.2)
+    traces, titles = [], []
+    axes: dict[str, Any] = {}
     few = len(colours) <= 12
-    for place, one in enumerate(correlations):
-        row, column = divmod(place, 2)
+    for panel, one in zip(panels(len(correlations), 2, 0.14, 0.2), correlations, strict=True):
         x, y = one.relation.x, one.relation.y
-        measured = rows.dropna(subset=[x, y])
+        measured = rows[(rows[x].notna() & rows[y].notna()).to_numpy()]
         shades = [colours[str(group)] for group in measured["group"]]
-        figure.add_scatter(
-            x=measured[x],
-            y=measured[y],
-            error_x=_bars(measured, x, faded(ink(dark), 0.3)),
-            error_y=_bars(measured, y, faded(ink(dark), 0.3)),
-            mode="markers+text" if few else "markers",
-            text=[formats.chart_text(group) for group in measured["group"]],
-            textposition="top center",
-            textfont={"size": 11},
-            marker={"size": 11, "color": shades, "line": {"width": 1, "color": faded(ink(dark), 0.6)}},
-            customdata=[_hover(record) for record in measured.to_dict("records")],
-            hovertemplate="%{customdata}<extra></extra>",
-            showlegend=False,
-            row=row + 1,
-            col=column + 1,
+        traces.append(
+            {
+                "type": "scatter",
+                "x": measured[x],
+                "y": measured[y],
+                "error_x": _bars(measured, x, faded(ink(dark), 0.3)),
+                "error_y": _bars(measured, y, faded(ink(dark), 0.3)),
+                "mode": "markers+text" if few else "markers",
+                "textposition": "top center",
+                "textfont": {"size": 11},
+                "marker": {"size": 11, "color": shades, "line": {"width": 1, "color": faded(ink(dark), 0.6)}},
+                "showlegend": False,
+                **_hover(measured, "{text}"),
+                "text": [formats.chart_text(group) for group in measured["group"]],
+                **panel.axes,
+            }
         )
-        for axis, quantity in ((figure.update_xaxes, x), (figure.update_yaxes, y)):
-            percent = {"tickformat": ".0%"} if quantity == "accuracy" else {}
-            axis(title=QUANTITIES[quantity], range=_reach(rows[quantity]), **percent, row=row + 1, col=column + 1)
-    styled(figure, height=560, margin={"l": 10, "r": 10, "t": 40, "b": 10})
-    return figure.update_annotations(font_size=13)
+        at = {"x": sum(panel.across) / 2, "y": panel.upward[1], "xref": "paper", "yref": "paper"}
+        look = {"showarrow": False, "font": {"size": 13}, "xanchor": "center", "yanchor": "bottom"}
+        titles.append({"text": f"{one.relation.figure}: {_in_words(one)}", **at, **look})
+        axes |= panel.layout(_axis(x, rows), _axis(y, rows))
+    margin = {"l": 10, "r": 10, "t": 40, "b": 10}
+    return Drawing(traces, chart_layout(560, margin=margin, annotations=titles, **axes))
 
 
-def bound_chart(groups: pd.DataFrame, colours: Mapping[str, str], dark: bool) -> go.Figure:
+def bound_chart(groups: pd.DataFrame, colours: Mapping[str, str], dark: bool) -> Drawing:
     """The bound against the true excessive loss of every pruned group and run; the line is where they are equal."""
-    rows = groups[(groups["level"] > 0) & (groups["bound"] > 0)].dropna(subset="excessive_loss")
-    figure = go.Figure()
+    rows = groups[((groups["level"] > 0) & (groups["bound"] > 0) & groups["excessive_loss"].notna()).to_numpy()]
+    traces = []
     for group, colour in colours.items():
-        of = rows[rows["group"] == group]
-        figure.add_scatter(
-            x=of["bound"],
-            y=of["excessive_loss"],
-            mode="markers",
-            name=formats.chart_text(group),
-            marker={"size": 8, "color": colour, "opacity": 0.8},
-            text=[
-                f"<b>{formats.chart_text(group)}</b>, seed {seed}<br>{formats.sparsity(sparsity)} sparsity<br>"
-                f"loss rises by {formats.number(true)}, bound {formats.number(bound)}"
-                for seed, sparsity, true, bound in zip(
-                    of["seed"], of["sparsity"], of["excessive_loss"], of["bound"], strict=True
-                )
-            ],
-            hovertemplate="%{text}<extra></extra>",
+        of = rows[(rows["group"] == group).to_numpy()]
+        traces.append(
+            {
+                "type": "scatter",
+                "x": of["bound"],
+                "y": of["excessive_loss"],
+                "mode": "markers",
+                "name": formats.chart_text(group),
+                "marker": {"size": 8, "color": colour, "opacity": 0.8},
+                **hover(
+                    "<b>{title}</b>, seed {seed:.0f}<br>{text} sparsity<br>"
+                    "loss rises by {loss:.3~r}, bound {bound:.3~r}",
+                    formats.chart_text(group),
+                    map(formats.sparsity, of["sparsity"].tolist()),
+                    seed=of["seed"],
+                    loss=of["excessive_loss"],
+                    bound=of["bound"],
+                ),
+            }
         )
     if len(rows):
         most = max(float(rows["excessive_loss"].max()), 1e-3)
         line = np.geomspace(most / 30, most, 40)
         style = {"color": faded(ink(dark), 0.5), "width": 1.5, "dash": "dot"}
-        figure.add_scatter(x=line, y=line, mode="lines", name="bound = truth", line=style, hoverinfo="skip")
-    styled(figure, x="Theorem 1's bound (log scale)", y="true excessive loss", height=460)
-    return figure.update_xaxes(type="log", exponentformat="power", dtick=1)
+        same = {"x": line, "y": line, "name": "bound = truth", "line": style}
+        traces.append({"type": "scatter", "mode": "lines", "hoverinfo": "skip", **same})
+    bound = axis("Theorem 1's bound (log scale)", type="log", exponentformat="power", dtick=1)
+    return Drawing(traces, chart_layout(460, xaxis=bound, yaxis=axis("true excessive loss")))
+
+
+def _axis(quantity: str, rows: pd.DataFrame) -> dict[str, Any]:
+    percent = {"tickformat": ".0%"} if quantity == "accuracy" else {}
+    return axis(QUANTITIES[quantity], range=_reach(rows[quantity]), **percent)
 
 
 def _bars(rows: pd.DataFrame, quantity: str, colour: str) -> dict[str, object]:
@@ -132,20 +144,21 @@ def _reach(values: pd.Series) -> list[float] | None:
     return [float(values.min() - air), float(values.max() + 1.6 * air)]
 
 
-def _hover(row: Mapping[Any, Any]) -> str:
-    lines = [
-        f"<b>{formats.chart_text(row['group'])}</b>, {formats.sparsity(row['sparsity'])} sparsity",
-        f"accuracy {formats.percent(row['accuracy'])}, margin {formats.number(row['margin'])}",
-        f"gradient norm {_with_interval(row, 'gradient_norm')}, eigenvalue {_with_interval(row, 'eigenvalue')}",
-        f"{formats.count(row['n'])} training examples, {formats.seeds(row['n_seeds'])}",
-    ]
-    return "<br>".join(lines)
-
-
-def _with_interval(row: Mapping[Any, Any], quantity: str) -> str:
-    low, high = row[f"{quantity}_low"], row[f"{quantity}_high"]
-    spread = f" ({formats.number(low)} to {formats.number(high)})" if low == low else ""
-    return formats.number(row[quantity]) + spread
+def _hover(rows: pd.DataFrame, whom: str, title: str = "") -> dict[str, Any]:
+    """What hover says of a group at its levels; `whom` is the field of its name."""
+    numbers = ["margin", "n"]
+    numbers += [f"{name}{end}" for name in ("gradient_norm", "eigenvalue") for end in ("", "_low", "_high")]
+    return hover(
+        f"<b>{whom}</b>, {{sparsity}} sparsity[<br>accuracy {{accuracy:.1f}} %][, margin {{margin:.3~r}}]"
+        "[<br>gradient norm {gradient_norm:.3~r}][ ({gradient_norm_low:.3~r} to {gradient_norm_high:.3~r})]"
+        "[, eigenvalue {eigenvalue:.3~r}][ ({eigenvalue_low:.3~r} to {eigenvalue_high:.3~r})]"
+        "<br>{n:,.0f} training examples, {seeds}",
+        title,
+        accuracy=100 * rows["accuracy"],
+        sparsity=list(map(formats.sparsity, rows["sparsity"].tolist())),
+        seeds=list(map(formats.seeds, rows["n_seeds"].tolist())),
+        **{name: rows[name] for name in numbers},
+    )
 
 
 def _in_words(one: Correlation) -> str:

@@ -4,58 +4,60 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from pages.shared import formats
-from pages.shared.charts.style import along, faded, ink, sparsity_axis, styled
+from pages.shared.charts.drawing import Drawing
+from pages.shared.charts.hover import hover
+from pages.shared.charts.style import along, axis, chart_layout, faded, ink, sparsity_axis
 
 BASELINE, COMPRESSED = "#0072B2", "#D55E00"
+ACCURACY = axis("accuracy", tickformat=".0%", range=[0, 1.04])
 
 
-def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame, before: str) -> go.Figure:
+def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame, before: str) -> Drawing:
     """Accuracy on the most changed examples against how few they are; `apart` picks and scores with other networks.
 
     `before` names what the compressed networks are compared with.
     """
-    figure, labels = go.Figure(), {"baseline": before, "compressed": "Compressed"}
+    traces, labels = [], {"baseline": before, "compressed": "Compressed"}
     for population, colour in (("baseline", BASELINE), ("compressed", COMPRESSED)):
-        rows = table[(table["population"] == population) & table["subset"].isin(["all", "taxicab"])]
-        rows = rows.assign(percentile=rows["percentile"].fillna(0))
-        figure.add_scatter(
-            x=[_top(at) for at in rows["percentile"]],
-            y=rows["accuracy"],
-            name=labels[population],
-            mode="lines+markers",
-            line={"color": colour, "width": 2},
-            marker={"size": 9, "symbol": "circle" if population == "baseline" else "diamond"},
-            error_y=_whiskers(rows),
-            text=[_hover(row, labels[population]) for row in rows.itertuples()],
-            hovertemplate="%{text}<extra></extra>",
+        label = labels[population]
+        rows = table[((table["population"] == population) & table["subset"].isin(["all", "taxicab"])).to_numpy()]
+        traces.append(
+            {
+                "type": "scatter",
+                "x": [_top(at) for at in rows["percentile"].fillna(0)],
+                "y": rows["accuracy"],
+                "name": label,
+                "mode": "lines+markers",
+                "line": {"color": colour, "width": 2},
+                "marker": {"size": 9, "symbol": "circle" if population == "baseline" else "diamond"},
+                "error_y": _whiskers(rows),
+                **_hover(rows, label),
+            }
         )
         others = apart[(apart["population"] == population) & (apart["subset"] == "taxicab")] if len(apart) else apart
         if len(others):
-            figure.add_scatter(
-                x=[_top(at) for at in others["percentile"]],
-                y=others["accuracy"],
-                name=f"{labels[population]}, picked by other seeds",
-                mode="lines+markers",
-                line={"color": faded(colour, 0.5), "width": 1, "dash": "dot"},
-                marker={"size": 7, "symbol": "circle-open"},
-                text=[
-                    f"{_hover(row, labels[population])}<br>picked by the other half of the seeds"
-                    for row in others.itertuples()
-                ],
-                hovertemplate="%{text}<extra></extra>",
+            traces.append(
+                {
+                    "type": "scatter",
+                    "x": [_top(at) for at in others["percentile"]],
+                    "y": others["accuracy"],
+                    "name": f"{label}, picked by other seeds",
+                    "mode": "lines+markers",
+                    "line": {"color": faded(colour, 0.5), "width": 1, "dash": "dot"},
+                    "marker": {"size": 7, "symbol": "circle-open"},
+                    **_hover(others, label, "<br>picked by the other half of the seeds"),
+                }
             )
-    styled(figure, x="examples, by how much the networks disagree", y="accuracy", height=420)
-    figure.update_xaxes(type="category")
-    return figure.update_yaxes(tickformat=".0%", range=[0, 1.04])
+    across = axis("examples, by how much the networks disagree", type="category")
+    return Drawing(traces, chart_layout(420, xaxis=across, yaxis=ACCURACY))
 
 
-def sparsity_chart(table: pd.DataFrame, scale: str, level: int, percentile: float, before: str) -> go.Figure:
+def sparsity_chart(table: pd.DataFrame, scale: str, level: int, percentile: float, before: str) -> Drawing:
     """Accuracy of compressed networks and of what they are compared with, named by `before`, on the exemplars of each
     sparsity, on the rest and on all."""
-    figure, labels = go.Figure(), {"baseline": before, "compressed": "Compressed"}
+    traces, labels = [], {"baseline": before, "compressed": "Compressed"}
     shown = {
         "all": (table["subset"] == "all", 1.0),
         f"top {100 - percentile:g} %": ((table["subset"] == "taxicab") & (table["percentile"] == percentile), 1.0),
@@ -64,61 +66,68 @@ def sparsity_chart(table: pd.DataFrame, scale: str, level: int, percentile: floa
     symbols = {"all": "circle", "modal": "x"}
     for population, colour in (("baseline", BASELINE), ("compressed", COMPRESSED)):
         for name, (chosen, opacity) in shown.items():
-            rows = table[chosen & (table["population"] == population)].sort_values("sparsity")
-            figure.add_scatter(
-                x=along(rows["sparsity"].to_numpy(float), scale),
-                y=rows["accuracy"],
-                name=f"{labels[population]}, {name}",
-                mode="lines+markers",
-                line={"color": faded(colour, opacity), "dash": "dot" if name == "all" else "solid", "width": 2},
-                marker={"size": np.where(rows["level"] == level, 11, 6), "symbol": symbols.get(name, "diamond")},
-                text=[
-                    f"{_hover(row, labels[population])}<br>sparsity {formats.sparsity(row.sparsity)}"
-                    for row in rows.itertuples()
-                ],
-                hovertemplate="%{text}<extra></extra>",
+            rows = table[(chosen & (table["population"] == population)).to_numpy()].sort_values("sparsity")
+            traces.append(
+                {
+                    "type": "scatter",
+                    "x": along(rows["sparsity"].to_numpy(float), scale),
+                    "y": rows["accuracy"],
+                    "name": f"{labels[population]}, {name}",
+                    "mode": "lines+markers",
+                    "line": {"color": faded(colour, opacity), "dash": "dot" if name == "all" else "solid", "width": 2},
+                    "marker": {
+                        "size": np.where(rows["level"] == level, 11, 6),
+                        "symbol": symbols.get(name, "diamond"),
+                    },
+                    **_hover(rows, labels[population], "<br>sparsity {text}"),
+                    "text": list(map(formats.sparsity, rows["sparsity"].tolist())),
+                }
             )
-    styled(figure, y="accuracy", height=420, legend={"font": {"size": 11}})
-    figure.update_yaxes(tickformat=".0%", range=[0, 1.04])
-    return sparsity_axis(figure, scale)
+    legend = chart_layout()["legend"] | {"font": {"size": 11}}
+    return Drawing(traces, chart_layout(420, xaxis=sparsity_axis(scale), yaxis=ACCURACY, legend=legend))
 
 
-def representation_chart(table: pd.DataFrame, dark: bool) -> go.Figure:
+def representation_chart(table: pd.DataFrame, dark: bool) -> Drawing:
     """How much more often each group is among the exemplars than elsewhere, with intervals, the highest on top."""
-    rows = table.dropna(subset="ratio").sort_values("ratio")
+    rows = table[table["ratio"].notna().to_numpy()].sort_values("ratio")
     names = [formats.chart_text(f"{row.grouping}: {row.group}") for row in rows.itertuples()]
     outside = (rows["low"] > 1) | (rows["high"] < 1)
-    text = [
-        f"<b>{name}</b><br>{formats.percent(row.share_chosen)} of the exemplars, {formats.percent(row.share)} of the "
-        f"{row.reference} examples<br>{row.ratio:.2f} times ({row.low:.2f} to {row.high:.2f}), "
-        f"{formats.count(row.n_chosen)} of {formats.count(row.n)} examples{', a small group' if row.small else ''}"
-        for name, row in zip(names, rows.itertuples(), strict=True)
-    ]
-    figure = go.Figure()
-    figure.add_scatter(
-        x=rows["ratio"],
-        y=names,
-        mode="markers",
-        marker={
+    points = {
+        "type": "scatter",
+        "x": rows["ratio"],
+        "y": names,
+        "mode": "markers",
+        "marker": {
             "size": 10,
             "symbol": np.where(rows["small"], "circle-open", "circle"),
             "color": [COMPRESSED if far else faded(ink(dark), 0.45) for far in outside],
         },
-        error_x={
+        "error_x": {
             "type": "data",
             "symmetric": False,
             "array": rows["high"] - rows["ratio"],
             "arrayminus": rows["ratio"] - rows["low"],
             "color": faded(ink(dark), 0.4),
         },
-        text=text,
-        hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
+        "showlegend": False,
+        **hover(
+            "<b>{text}</b><br>{chosen:.1f} % of the exemplars, {share:.1f} % of the {reference} examples"
+            "<br>{ratio:.2f} times ({low:.2f} to {high:.2f}), {n_chosen:,.0f} of {n:,.0f} examples{small}",
+            texts=names,
+            chosen=100 * rows["share_chosen"],
+            share=100 * rows["share"],
+            small=np.where(rows["small"], ", a small group", ""),
+            **{name: rows[name] for name in ("reference", "ratio", "low", "high", "n_chosen", "n")},
+        ),
+    }
+    line = {"type": "line", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "yref": "y domain"}
+    layout = chart_layout(
+        max(420, min(900, 90 + 24 * len(names))),
+        xaxis=axis("times as often among the exemplars"),
+        yaxis=axis(type="category"),
+        shapes=[line | {"line": {"color": ink(dark), "width": 1, "dash": "dot"}}],
     )
-    figure.add_vline(x=1, line={"color": ink(dark), "width": 1, "dash": "dot"})
-    styled(figure, x="times as often among the exemplars", height=max(420, min(900, 90 + 24 * len(names))))
-    figure.update_yaxes(type="category")
-    return figure
+    return Drawing([points], layout)
 
 
 def _top(percentile: float) -> str:
@@ -130,10 +139,18 @@ def _whiskers(rows: pd.DataFrame) -> dict[str, object]:
     return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1}
 
 
-def _hover(row: Any, population: str) -> str:
-    name = {"all": "all examples", "modal": "modal exemplars"}.get(row.subset, _top(row.percentile))
-    spread = f" {formats.plus_minus(row.low, row.high)}".rstrip()
-    return (
-        f"<b>{population}, {name}</b><br>accuracy {formats.percent(row.accuracy)}{spread}"
-        f"<br>{formats.count(row.n)} examples, {formats.seeds(row.n_models)}"
+def _hover(rows: pd.DataFrame, population: str, more: str = "") -> dict[str, Any]:
+    """What hover says of a population on each subset of the examples, and `more` at the end."""
+    names = [
+        {"all": "all examples", "modal": "modal exemplars"}.get(subset, _top(percentile))
+        for subset, percentile in zip(rows["subset"], rows["percentile"], strict=True)
+    ]
+    return hover(
+        "<b>{title}, {name}</b>[<br>accuracy {accuracy:.1f} %][ ± {half:.1f}]<br>{n:,.0f} examples, {seeds}" + more,
+        formats.chart_text(population),
+        name=names,
+        accuracy=100 * rows["accuracy"],
+        half=50 * (rows["high"] - rows["low"]),
+        n=rows["n"],
+        seeds=list(map(formats.seeds, rows["n_models"].tolist())),
     )

@@ -4,19 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from engine.specs.mitigation import arm_of
 from pages.shared import formats
 from pages.shared.charts.class_look import group_colours
-from pages.shared.charts.style import along, ink, sparsity_axis, styled
+from pages.shared.charts.drawing import Drawing
+from pages.shared.charts.hover import hover
+from pages.shared.charts.panels import panels
+from pages.shared.charts.style import along, axis, chart_layout, ink, sparsity_axis
 from pages.views.mitigation.words import LABELS, TERMS, arm_name, ordered_arms
 
 COLOURS = {"before": "#44AA99", "after": "#CC6677", "both": "#999933"}
 """Colours of the arms that mitigate; none is in ink."""
 
 DASHES = ("solid", "dash", "dot", "dashdot")
+EPOCH = "<b>%{meta}</b><br>epoch %{x}: %{y:.3f}<extra></extra>"
 
 
 def arm_colour(words: str, dark: bool) -> str:
@@ -24,36 +26,47 @@ def arm_colour(words: str, dark: bool) -> str:
     return COLOURS.get(arm_of(words), ink(dark))
 
 
-def arms_chart(curves: pd.DataFrame, measure: str, dark: bool, scale: str) -> go.Figure:
+def arms_chart(curves: pd.DataFrame, measure: str, dark: bool, scale: str) -> Drawing:
     """Two panels over sparsity: accuracy and the violation of each arm, mean over seeds with 95 % bars."""
-    figure = make_subplots(1, 2, horizontal_spacing=0.15)
     names = ordered_arms([str(name) for name in curves["mitigation"].unique()])
+    grid = tuple(zip(panels(2, 2, 0.15, 0), ("accuracy", measure), strict=True))
+    traces = []
     for place, name in enumerate(names):
         rows = curves[(curves["mitigation"] == name).to_numpy()].sort_values("level")
         alike = [other for other in names[:place] if arm_of(other) == arm_of(name)]
         line = {"color": arm_colour(name, dark), "width": 2, "dash": DASHES[len(alike) % len(DASHES)]}
-        for column, quantity in enumerate(("accuracy", measure), 1):
+        said = _hover(rows, name, measure)
+        for panel, quantity in grid:
             half = ((rows[f"{quantity}_high"] - rows[f"{quantity}_low"]) / 2).fillna(0)
-            figure.add_scatter(
-                x=along(rows["sparsity"], scale),
-                y=rows[quantity],
-                error_y={"array": half, "thickness": 1, "width": 3},
-                mode="lines+markers",
-                name=formats.chart_text(arm_name(name)),
-                legendgroup=name,
-                showlegend=column == 1,
-                line=line,
-                marker={"size": 8, "symbol": "circle" if name == "none" else "circle-open", "line": {"width": 2}},
-                text=[_hover(row, measure) for row in rows.to_dict("records")],
-                hovertemplate="%{text}<extra></extra>",
-                row=1,
-                col=column,
+            traces.append(
+                {
+                    "type": "scatter",
+                    "x": along(rows["sparsity"], scale),
+                    "y": rows[quantity],
+                    "error_y": {"array": half, "thickness": 1, "width": 3},
+                    "mode": "lines+markers",
+                    "name": formats.chart_text(arm_name(name)),
+                    "legendgroup": name,
+                    "showlegend": not panel.place,
+                    "line": line,
+                    "marker": {
+                        "size": 8,
+                        "symbol": "circle" if name == "none" else "circle-open",
+                        "line": {"width": 2},
+                    },
+                    **said,
+                    **panel.axes,
+                }
             )
-    styled(figure, height=440)
-    figure.update_yaxes(title="accuracy", tickformat=".0%", range=_reach(curves, "accuracy"), col=1)
-    kind = {"tickformat": ".0%"} if measure == "gap" else {}
-    figure.update_yaxes(title=LABELS[measure].lower(), range=_reach(curves, measure), **kind, col=2)
-    return sparsity_axis(figure, scale)
+    percent = {"tickformat": ".0%"}
+    looks = (
+        axis("accuracy", range=_reach(curves, "accuracy"), **percent),
+        axis(LABELS[measure].lower(), range=_reach(curves, measure), **(percent if measure == "gap" else {})),
+    )
+    axes: dict[str, Any] = {}
+    for (panel, _), look in zip(grid, looks, strict=True):
+        axes |= panel.layout(sparsity_axis(scale), look)
+    return Drawing(traces, chart_layout(440, **axes))
 
 
 def training_colours(groups: Sequence[str], accuracy: Mapping[str, float], dark: bool) -> dict[str, str]:
@@ -63,44 +76,53 @@ def training_colours(groups: Sequence[str], accuracy: Mapping[str, float], dark:
     return group_colours(pd.DataFrame(shown, columns=["group", "accuracy"]).assign(level=0, grouping=kind), dark)
 
 
-def training_chart(rows: pd.DataFrame, moved: str, colours: Mapping[str, str], dark: bool) -> go.Figure:
+def training_chart(rows: pd.DataFrame, moved: str, colours: Mapping[str, str], dark: bool) -> Drawing:
     """Two panels over the epochs of one training: each group's quantity beside that of all, and what mitigation moves.
 
     `rows` are of one arm, level and term, means over seeds: epoch, group, value, whole and `moved`, a column.
     """
-    figure = make_subplots(1, 2, horizontal_spacing=0.15)
+    left, right = panels(2, 2, 0.15, 0)
+    rows = rows.sort_values("epoch")
+    traces = []
     for group, colour in colours.items():
-        of = rows[rows["group"] == group].sort_values("epoch")
-        for column, quantity in enumerate(("value", moved), 1):
-            figure.add_scatter(
-                x=of["epoch"],
-                y=of[quantity],
-                mode="lines+markers",
-                name=formats.chart_text(group),
-                legendgroup=group,
-                showlegend=column == 1,
-                line={"color": colour, "width": 2},
-                hovertemplate=f"<b>{formats.chart_text(group)}</b><br>epoch %{{x}}: %{{y:.3f}}<extra></extra>",
-                row=1,
-                col=column,
+        of = rows[(rows["group"] == group).to_numpy()]
+        for panel, quantity in ((left, "value"), (right, moved)):
+            traces.append(
+                {
+                    "type": "scatter",
+                    "x": of["epoch"].to_numpy(float),
+                    "y": of[quantity],
+                    "mode": "lines+markers",
+                    "name": formats.chart_text(group),
+                    "legendgroup": group,
+                    "showlegend": panel is left,
+                    "line": {"color": colour, "width": 2},
+                    "meta": formats.chart_text(group),
+                    "hovertemplate": EPOCH,
+                    **panel.axes,
+                }
             )
-    whole = rows.drop_duplicates("epoch").sort_values("epoch")
-    figure.add_scatter(
-        x=whole["epoch"],
-        y=whole["whole"],
-        mode="lines",
-        name="all examples",
-        line={"color": ink(dark), "width": 3, "dash": "dot"},
-        hovertemplate="<b>all examples</b><br>epoch %{x}: %{y:.3f}<extra></extra>",
-        row=1,
-        col=1,
+    whole = rows.drop_duplicates("epoch")
+    traces.append(
+        {
+            "type": "scatter",
+            "x": whole["epoch"].to_numpy(float),
+            "y": whole["whole"],
+            "mode": "lines",
+            "name": "all examples",
+            "line": {"color": ink(dark), "width": 3, "dash": "dot"},
+            "meta": "all examples",
+            "hovertemplate": EPOCH,
+            **left.axes,
+        }
     )
     term = TERMS.get(str(rows["term"].iloc[0]), str(rows["term"].iloc[0])) if len(rows) else ""
-    styled(figure, x="epoch", height=440)
-    figure.update_xaxes(dtick=1 if rows["epoch"].max() <= 15 else None)
-    figure.update_yaxes(title=f"{term} while training", rangemode="tozero", col=1)
-    title = "weight in the loss" if moved == "weight" else "multiplier in force"
-    return figure.update_yaxes(title=title, rangemode="tozero", col=2)
+    epochs = axis("epoch", dtick=1 if rows["epoch"].max() <= 15 else None)
+    axes = left.layout(epochs, axis(f"{term} while training", rangemode="tozero"))
+    axes |= right.layout(
+        epochs, axis("weight in the loss" if moved == "weight" else "multiplier in force", rangemode="tozero")
+    )
+    return Drawing(traces, chart_layout(440, **axes))
 
 
 def _reach(curves: pd.DataFrame, quantity: str) -> list[float]:
@@ -112,14 +134,16 @@ def _reach(curves: pd.DataFrame, quantity: str) -> list[float]:
     return [max(float(low - air), -0.02 * (1 if most < 2 else float(high))), min(float(high + air), most)]
 
 
-def _hover(row: Mapping[Any, Any], measure: str) -> str:
-    value = formats.points(row[measure], sign=False) if measure == "gap" else formats.number(row[measure])
-    return "<br>".join(
-        [
-            f"<b>{formats.chart_text(arm_name(str(row['mitigation'])))}</b>",
-            f"level {row['level']}, {formats.sparsity(row['sparsity'])} sparsity",
-            f"accuracy {formats.percent(row['accuracy'])}",
-            f"{LABELS[measure].lower()} {value}",
-            formats.seeds(row["n_seeds"]),
-        ]
+def _hover(rows: pd.DataFrame, arm: str, measure: str) -> dict[str, Any]:
+    in_points = measure == "gap"
+    value = "{value:.1f} pt" if in_points else "{value:.3~r}"
+    return hover(
+        f"<b>{{title}}</b><br>level {{level:.0f}}, {{text}} sparsity<br>accuracy {{accuracy:.1f}} %<br>"
+        f"{LABELS[measure].lower()}[ {value}]<br>{{seeds}}",
+        formats.chart_text(arm_name(arm)),
+        map(formats.sparsity, rows["sparsity"].tolist()),
+        level=rows["level"],
+        accuracy=100 * rows["accuracy"],
+        value=(100 if in_points else 1) * rows[measure],
+        seeds=list(map(formats.seeds, rows["n_seeds"].tolist())),
     )

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from engine.analysis.regression.residuals import BIN, NARROW, Residuals
 from pages.shared import formats
+from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import chart_layout, faded, ink
 
 ROW = 17
@@ -35,7 +35,7 @@ class Look:
     dark: bool
 
 
-def coefficient_chart(table: pd.DataFrame, beside: pd.DataFrame, show: Look) -> go.Figure:
+def coefficient_chart(table: pd.DataFrame, beside: pd.DataFrame, show: Look) -> Drawing:
     """Coefficients with 95 % intervals under the headings of their groups; hollow where the interval includes 0.
 
     `table` has label, group, coefficient, low, high, text, published; `beside` the same columns with other errors.
@@ -69,7 +69,7 @@ def coefficient_chart(table: pd.DataFrame, beside: pd.DataFrame, show: Look) -> 
         shapes=lines,
         hovermode="closest",
     )
-    return go.Figure([{"type": "scatter", "hovertemplate": HOVER, **trace} for trace in traces], layout)
+    return Drawing([{"type": "scatter", "hovertemplate": HOVER, **trace} for trace in traces], layout)
 
 
 def _places(groups: Sequence[str], labels: Sequence[str]) -> tuple[list[int], dict[int, str]]:
@@ -98,7 +98,7 @@ def _woven(*parts: np.ndarray) -> np.ndarray:
     return np.stack(parts, axis=1).ravel()
 
 
-def fitted_chart(residuals: Residuals, dark: bool) -> go.Figure:
+def fitted_chart(residuals: Residuals, dark: bool) -> Drawing:
     """Fitted against observed accuracy, as the share of each observed bin (after the paper's Figure 14)."""
     traces = [
         _heat(residuals.fitted, "fitted"),
@@ -110,10 +110,10 @@ def fitted_chart(residuals: Residuals, dark: bool) -> go.Figure:
         xaxis={"title": "observed class accuracy", "tickformat": ".0%"},
         yaxis={"title": "fitted class accuracy", "tickformat": ".0%"},
     )
-    return go.Figure([{"type": "scatter", **trace} for trace in traces], layout)
+    return Drawing([{"type": "scatter", **trace} for trace in traces], layout)
 
 
-def residual_chart(residuals: Residuals, dark: bool) -> go.Figure:
+def residual_chart(residuals: Residuals, dark: bool) -> Drawing:
     """Residuals against observed accuracy, as the share of each observed bin (after the paper's Figure 15b)."""
     traces = [_heat(residuals.by_target, "residual"), _mean_line(residuals.means, "residual")]
     zero = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": _dashes(dark)}
@@ -123,10 +123,10 @@ def residual_chart(residuals: Residuals, dark: bool) -> go.Figure:
         yaxis={"title": "observed - fitted", "tickformat": ".0%"},
         shapes=[zero],
     )
-    return go.Figure([{"type": "scatter", **trace} for trace in traces], layout)
+    return Drawing([{"type": "scatter", **trace} for trace in traces], layout)
 
 
-def residual_histogram(residuals: Residuals, dark: bool) -> go.Figure:
+def residual_histogram(residuals: Residuals, dark: bool) -> Drawing:
     """How many rows are off by how much, with the bell of the same spread (after the paper's Figure 15a)."""
     rows, spread = residuals.histogram, residuals.spread
     n_rows = int(rows["n"].sum())
@@ -144,7 +144,7 @@ def residual_histogram(residuals: Residuals, dark: bool) -> go.Figure:
         {"type": "scatter", "x": grid, "y": bell, "mode": "lines", "name": "normal", "line": line, **SILENT},
     ]
     axes = {"xaxis": {"title": "observed - fitted", "tickformat": ".0%"}, "yaxis": {"title": "rows"}}
-    return go.Figure(traces, chart_layout(420, bargap=0) | axes)
+    return Drawing(traces, chart_layout(420, bargap=0) | axes)
 
 
 def _heat(cells: pd.DataFrame, name: str) -> dict[str, Any]:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from engine.analysis.members.lines import band, line
 from pages.shared import formats
-from pages.shared.charts.style import GROUPS, faded, ink, styled
+from pages.shared.charts.drawing import Drawing
+from pages.shared.charts.hover import hover
+from pages.shared.charts.style import GROUPS, axis, chart_layout, faded, ink
 
 ORDER = (0, 6, 5, 3, 1, 7, 2, 4, 8)
 """The palette of groups in the order in which its neighbours differ most."""
@@ -57,48 +58,55 @@ def series_colours(table: pd.DataFrame, series: str | None, dark: bool) -> dict[
     return dict(zip(names, map(_lighter, colours) if dark else colours, strict=True))
 
 
-def before_after(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go.Figure:
+def before_after(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> Drawing:
     """Accuracy before against after, one point a member, with y = x and a line per series; square."""
-    figure = go.Figure()
     low, high = _square(table)
-    _add_line(figure, [low, high], [low, high], "y = x", ink(look.dark), "dash")
-    _add_points(figure, table, look, colours, "before", "after")
+    traces = [_line([low, high], [low, high], "y = x", ink(look.dark), "dash")]
+    traces += _points_by_colour(table, look, colours, "before", "after")
     for name, colour, dash, rows in _parts(table, look, colours):
         fit = line(rows["before"], rows["after"], name)
         if not fit.reason:
             ends = np.array([rows["before"].min(), rows["before"].max()])
-            _add_line(figure, ends, fit.intercept + fit.slope * ends, name, colour, dash, 3, _by_dash(look))
-    _add_chosen(figure, table, look, "before", "after")
-    styled(figure, f"accuracy before: {look.before}", "accuracy after pruning", 460)
-    figure.update_xaxes(range=[low, high], tickformat=".0%", constrain="domain")
-    figure.update_yaxes(range=[low, high], tickformat=".0%", scaleanchor="x", constrain="domain")
-    return figure
+            traces.append(_line(ends, fit.intercept + fit.slope * ends, name, colour, dash, 3, _by_dash(look)))
+    traces += _chosen(table, look, "before", "after")
+    same: dict[str, Any] = {"range": [low, high], "tickformat": ".0%", "constrain": "domain"}
+    layout = chart_layout(
+        460,
+        xaxis=axis(f"accuracy before: {look.before}", **same),
+        yaxis=axis("accuracy after pruning", scaleanchor="x", **same),
+    )
+    return Drawing(traces, layout)
 
 
 def change_against(
     table: pd.DataFrame, look: Look, colours: dict[str, str], curve: pd.DataFrame | None = None
-) -> go.Figure:
+) -> Drawing:
     """Change of accuracy in points against the attribute, with a line and its 95 % band per series.
 
     `curve` has x and y, changes of accuracy, of one curve over all series.
     """
     assert look.attribute is not None
     table = table.assign(points=100 * table["change"])
-    figure = go.Figure()
-    figure.add_hline(y=0, line={"color": ink(look.dark), "width": 1, "dash": "dash"}, opacity=0.6)
-    _add_points(figure, table, look, colours, look.attribute, "points")
+    traces = _points_by_colour(table, look, colours, look.attribute, "points")
     for name, colour, dash, rows in _parts(table, look, colours):
         drawn = _fitted(rows, look.attribute, name)
         if len(drawn):
-            _add_band(figure, drawn, colour)
-            _add_line(figure, drawn["x"], drawn["y"], name, colour, dash, 3, _by_dash(look))
+            traces.append(_band(drawn, colour))
+            traces.append(_line(drawn["x"], drawn["y"], name, colour, dash, 3, _by_dash(look)))
     if len(colours) > 1:
         drawn = _fitted(table, look.attribute, "all")
-        _add_line(figure, drawn["x"], drawn["y"], "all", ink(look.dark), "dot", 2)
+        traces.append(_line(drawn["x"], drawn["y"], "all", ink(look.dark), "dot", 2))
     if curve is not None and len(curve):
-        _add_line(figure, curve["x"], 100 * curve["y"], "curve over all", ink(look.dark), "solid", 1.5)
-    _add_chosen(figure, table, look, look.attribute, "points")
-    return styled(figure, f"mean {look.attribute_label} of the {look.word}", "change of accuracy (points)", 460)
+        traces.append(_line(curve["x"], 100 * curve["y"], "curve over all", ink(look.dark), "solid", 1.5))
+    traces += _chosen(table, look, look.attribute, "points")
+    zero = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "xref": "x domain", "opacity": 0.6}
+    layout = chart_layout(
+        460,
+        xaxis=axis(f"mean {look.attribute_label} of the {look.word}"),
+        yaxis=axis("change of accuracy (points)"),
+        shapes=[zero | {"line": {"color": ink(look.dark), "width": 1, "dash": "dash"}}],
+    )
+    return Drawing(traces, layout)
 
 
 def attribute_grid(table: pd.DataFrame, look: Look) -> np.ndarray:
@@ -106,54 +114,66 @@ def attribute_grid(table: pd.DataFrame, look: Look) -> np.ndarray:
     return np.linspace(table[look.attribute].min(), table[look.attribute].max(), 80)
 
 
-def attribute_histogram(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> go.Figure:
+def attribute_histogram(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> Drawing:
     """How many members have which value of the attribute, series over series on the same bins."""
     assert look.attribute is not None
     values = table[look.attribute].dropna().to_numpy(float)
     edges = np.histogram_bin_edges(values, min(40, max(10, round(2 * np.sqrt(len(values))))))
-    figure = go.Figure()
+    traces = []
     for name, colour, _, rows in _parts(table, look, colours, plain=True):
         counts, _ = np.histogram(rows[look.attribute].dropna(), edges)
-        spans = zip(edges, edges[1:], counts, strict=False)
-        figure.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2,
-            y=counts,
-            width=np.diff(edges),
-            name=f"{name} (n = {len(rows)})",
-            marker={"color": faded(colour, 0.55), "line": {"color": colour, "width": 1.5}},
-            hovertext=[
-                f"<b>{name}</b><br>{formats.number(a)} to {formats.number(b)}: {c} {look.members}" for a, b, c in spans
-            ],
-            hoverinfo="text",
+        traces.append(
+            {
+                "type": "bar",
+                "x": (edges[:-1] + edges[1:]) / 2,
+                "y": counts,
+                "width": np.diff(edges),
+                "name": f"{name} (n = {len(rows)})",
+                "marker": {"color": faded(colour, 0.55), "line": {"color": colour, "width": 1.5}},
+                **hover(
+                    f"<b>{{title}}</b><br>{{low:.3~r}} to {{high:.3~r}}: {{n:.0f}} {look.members}",
+                    name,
+                    low=edges[:-1],
+                    high=edges[1:],
+                    n=counts,
+                ),
+            }
         )
-    styled(figure, f"mean {look.attribute_label} of the {look.word}", look.members, 400, barmode="overlay", bargap=0)
-    return figure.update_layout(showlegend=True)
+    layout = chart_layout(
+        400,
+        xaxis=axis(f"mean {look.attribute_label} of the {look.word}"),
+        yaxis=axis(look.members),
+        barmode="overlay",
+        bargap=0,
+        showlegend=True,
+    )
+    return Drawing(traces, layout)
 
 
-def hover(table: pd.DataFrame, look: Look) -> list[str]:
-    """What hover says of each member: who, how many examples, before, after, change, the attributes looked at."""
+def member_hover(table: pd.DataFrame, look: Look) -> dict[str, Any]:
+    """What hover says of each member: who, how many examples, before, after, change, the attributes looked at.
+
+    A member's name comes first in its row of customdata.
+    """
     shown = {look.attribute: look.attribute_label}
     if look.colour != look.series:
         shown[look.colour] = look.colour_label
-    texts = []
-    for row in table.to_dict("records"):
-        small = " (few)" if row["n"] < look.small else ""
-        lines = [f"<b>{look.word} {formats.chart_text(row[look.member])}</b>"]
-        if look.series:
-            lines.append(f"{formats.chart_text(look.series)} {formats.chart_text(row[look.series])}")
-        lines += [
-            f"{formats.count(row['n'])} {look.examples}{small}",
-            f"before {_rate(row, 'before')}",
-            f"after {_rate(row, 'after')}",
-            f"change {formats.points(row['change'])}",
-        ]
-        lines += [f"mean {label} {formats.number(row[name])}" for name, label in shown.items() if name in row]
-        texts.append("<br>".join(lines))
-    return texts
-
-
-def _rate(row: dict[str, Any], moment: str) -> str:
-    return f"{formats.percent(row[moment])} {formats.plus_minus(row[f'{moment}_low'], row[f'{moment}_high'])}"
+    known = [(name, label) for name, label in shown.items() if name in table]
+    series = f"<br>{formats.chart_text(look.series)} {{series}}" if look.series else ""
+    attributes = "".join(f"[<br>mean {label} {{attribute{i}:.3~r}}]" for i, (_, label) in enumerate(known))
+    return hover(
+        f"<b>{look.word} {{member}}</b>{series}<br>{{n:,.0f}} {look.examples}{{few}}"
+        "<br>before {before:.1f} %[ ± {before_half:.1f}]<br>after {after:.1f} %[ ± {after_half:.1f}]"
+        f"<br>change {{change:+.1f}} pt{attributes}",
+        member=[formats.chart_text(name) for name in table[look.member].tolist()],
+        series=[formats.chart_text(name) for name in table[look.series].tolist()] if look.series else (),
+        n=table["n"],
+        few=np.where(table["n"] < look.small, " (few)", ""),
+        change=100 * table["change"],
+        **{when: 100 * table[when] for when in ("before", "after")},
+        **{f"{when}_half": 50 * (table[f"{when}_high"] - table[f"{when}_low"]) for when in ("before", "after")},
+        **{f"attribute{i}": table[name] for i, (name, _) in enumerate(known)},
+    )
 
 
 def _parts(
@@ -180,51 +200,56 @@ def _by_dash(look: Look) -> bool:
     return look.series is not None and look.colour != look.series
 
 
-def _add_points(figure: go.Figure, table: pd.DataFrame, look: Look, colours: dict[str, str], x: str, y: str) -> None:
+def _points_by_colour(table: pd.DataFrame, look: Look, colours: dict[str, str], x: str, y: str) -> list[dict[str, Any]]:
+    """The points of each series in its colour, or all of them coloured by an attribute."""
     if look.colour == look.series:
-        for name, colour, _, rows in _parts(table, look, colours):
-            figure.add_trace(_points(rows, look, x, y, {"color": colour}, f"{name} (n = {len(rows)})"))
-        return
+        return [
+            _points(rows, look, x, y, {"color": colour}, f"{name} (n = {len(rows)})")
+            for name, colour, _, rows in _parts(table, look, colours)
+        ]
     if look.colour in table:
         bar = {"title": {"text": look.colour_label, "side": "right"}, "thickness": 12, "len": 0.8}
         scale = {"color": table[look.colour], "colorscale": "Viridis", "colorbar": bar}
     else:
         scale = {"color": _alone(look.dark)}
-    figure.add_trace(_points(table, look, x, y, scale, look.members))
+    return [_points(table, look, x, y, scale, look.members)]
 
 
-def _points(rows: pd.DataFrame, look: Look, x: str, y: str, marker: dict[str, Any], name: str) -> go.Scatter:
-    kind = go.Scattergl if len(rows) > MANY_POINTS else go.Scatter
-    shape = np.where(rows["n"] < look.small, f"circle{SMALL}", "circle")
-    return kind(
-        x=rows[x],
-        y=rows[y],
-        mode="markers",
-        name=name,
-        customdata=rows[look.member].astype(str),
-        hovertext=hover(rows, look),
-        hoverinfo="text",
-        marker={"size": 8, "symbol": shape, "opacity": 0.7, "line": {"width": 0.5, "color": faded(ink(look.dark), 0.5)}}
+def _points(rows: pd.DataFrame, look: Look, x: str, y: str, marker: dict[str, Any], name: str) -> dict[str, Any]:
+    return {
+        "type": "scattergl" if len(rows) > MANY_POINTS else "scatter",
+        "x": rows[x],
+        "y": rows[y],
+        "mode": "markers",
+        "name": name,
+        "marker": {
+            "size": 8,
+            "symbol": np.where(rows["n"] < look.small, f"circle{SMALL}", "circle"),
+            "opacity": 0.7,
+            "line": {"width": 0.5, "color": faded(ink(look.dark), 0.5)},
+        }
         | marker,
-        selected={"marker": {"opacity": 0.7}},
-        unselected={"marker": {"opacity": 0.7}},
-    )
+        "selected": {"marker": {"opacity": 0.7}},
+        "unselected": {"marker": {"opacity": 0.7}},
+        **member_hover(rows, look),
+    }
 
 
-def _add_chosen(figure: go.Figure, table: pd.DataFrame, look: Look, x: str, y: str) -> None:
+def _chosen(table: pd.DataFrame, look: Look, x: str, y: str) -> list[dict[str, Any]]:
+    """The star of the member that is looked at."""
     rows = table[(table[look.member].astype(str) == look.chosen).to_numpy()]
-    if len(rows):
-        edge = {"color": ink(not look.dark), "width": 1.5}
-        star = {"symbol": "star", "size": 17, "color": ink(look.dark), "opacity": 1, "line": edge}
-        name = f"{look.word} {formats.chart_text(look.chosen)}"
-        figure.add_trace(_points(rows, look, x, y, star, name).update(selected=None, unselected=None))
+    if not len(rows):
+        return []
+    edge = {"color": ink(not look.dark), "width": 1.5}
+    star = {"symbol": "star", "size": 17, "color": ink(look.dark), "opacity": 1, "line": edge}
+    name = f"{look.word} {formats.chart_text(look.chosen)}"
+    return [_points(rows, look, x, y, star, name) | {"selected": None, "unselected": None}]
 
 
-def _add_line(
-    figure: go.Figure, x: Any, y: Any, name: str, colour: str, dash: str, width: float = 1.5, named: bool = True
-) -> None:
+def _line(x: Any, y: Any, name: str, colour: str, dash: str, width: float = 1.5, named: bool = True) -> dict[str, Any]:
     style = {"color": colour, "width": width, "dash": dash}
-    figure.add_scatter(x=x, y=y, mode="lines", name=name, line=style, hoverinfo="skip", showlegend=named)
+    look = {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": style}
+    return {"x": x, "y": y, "name": name, "showlegend": named, **look}
 
 
 def _fitted(rows: pd.DataFrame, attribute: str, name: str) -> pd.DataFrame:
@@ -234,16 +259,17 @@ def _fitted(rows: pd.DataFrame, attribute: str, name: str) -> pd.DataFrame:
     return band(fit, np.linspace(rows[attribute].min(), rows[attribute].max(), n))
 
 
-def _add_band(figure: go.Figure, drawn: pd.DataFrame, colour: str) -> None:
-    figure.add_scatter(
-        x=np.concatenate([drawn["x"], drawn["x"][::-1]]),
-        y=np.concatenate([drawn["high"], drawn["low"][::-1]]),
-        fill="toself",
-        fillcolor=faded(colour, 0.18),
-        line={"width": 0},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+def _band(drawn: pd.DataFrame, colour: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "x": np.concatenate([drawn["x"], drawn["x"][::-1]]),
+        "y": np.concatenate([drawn["high"], drawn["low"][::-1]]),
+        "fill": "toself",
+        "fillcolor": faded(colour, 0.18),
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
 def _square(table: pd.DataFrame) -> tuple[float, float]:
