@@ -6,124 +6,144 @@ from engine.analysis.causes.relations import RELATIONS, bound_facts, cause_curve
 from engine.analysis.columns import VARIANT, is_mitigated
 from engine.errors import PruneScopeError
 from pages.shared import formats
+from pages.shared.body import body
 from pages.shared.cache import extras
 from pages.shared.charts.class_look import group_colours
-from pages.shared.frame import open_page, stop_with, stop_with_experiments
+from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import variant_labels
 from pages.shared.pickers import choose_axis
 from pages.views.causes import charts, words
 
-frame = open_page("pages/causes.py", extras.is_diagnosed)
-try:
-    groups = extras.diagnosed(frame.source, frame.experiment)
-except PruneScopeError as error:
-    stop_with("The diagnostics cannot be read.", formats.plain(error))
-groups = groups if groups.empty else frame.keep(groups)
-if groups.empty:
-    stop_with_experiments(
-        frame,
-        "pages/causes.py",
-        "No run here was diagnosed.",
-        "Compute runs with `--diagnose class`: it records the gradient norm, Hessian eigenvalue and margin of every "
-        "group at each level.",
-        extras.is_diagnosed,
-    )
-above = st.container()
 
-# -- which runs, which groups, at which level -------------------------------------------------------------------------
-with st.container(horizontal=True, gap="medium"):
-    variants = [(str(a), str(b), str(c)) for a, b, c in groups[list(VARIANT)].drop_duplicates().itertuples(index=False)]
-    labels = variant_labels(sorted(variants, key=lambda variant: (is_mitigated(variant[2]), variant)))
-    label = st.selectbox(
-        "Runs", list(labels), key="variant", bind="query-params", help="Technique, treatment, mitigation.", width=260
-    )
-    for column, value in zip(VARIANT, labels[label], strict=True):
-        groups = groups[(groups[column] == value).to_numpy()]
-    groupings = {str(name).capitalize(): str(name) for name in groups["grouping"].unique()}
-    grouping = groupings[
-        st.selectbox(
-            "Groups",
-            list(groupings),
-            key="grouping",
+@body
+def show_page(frame: Frame) -> None:
+    """The answer and what it rests on."""
+    try:
+        groups = extras.diagnosed(frame.source, frame.experiment)
+    except PruneScopeError as error:
+        stop_with("The diagnostics cannot be read.", formats.plain(error))
+    groups = groups if groups.empty else frame.keep(groups)
+    if groups.empty:
+        stop_with_experiments(
+            frame,
+            "pages/causes.py",
+            "No run here was diagnosed.",
+            "Compute runs with `--diagnose class`: it records the gradient norm, Hessian eigenvalue and margin of "
+            "every "
+            "group at each level.",
+            extras.is_diagnosed,
+        )
+    above = st.container()
+
+    # -- which runs, which groups, at which level ----------------------------------------------------------------------
+    with st.container(horizontal=True, gap="medium"):
+        variants = [
+            (str(a), str(b), str(c)) for a, b, c in groups[list(VARIANT)].drop_duplicates().itertuples(index=False)
+        ]
+        labels = variant_labels(sorted(variants, key=lambda variant: (is_mitigated(variant[2]), variant)))
+        label = st.selectbox(
+            "Runs",
+            list(labels),
+            key="variant",
             bind="query-params",
-            help="Classes, or a group column of the data set.",
-            width=140,
+            help="Technique, treatment, mitigation.",
+            width=260,
         )
-    ]
-    groups = groups[groups["grouping"] == grouping]
-    curves = cause_curves(groups)
-    sparsities = curves.groupby("level")["sparsity"].mean()
-    steps = {("dense" if not level else formats.sparsity(value)): int(level) for level, value in sparsities.items()}
-    shown = st.selectbox(
-        "Between groups at",
-        list(steps),
-        key="level",
-        bind="query-params",
-        help="The level whose groups are compared. The paper's relations are about the dense network.",
-        width=150,
-    )
-    scale = choose_axis("linear")
-colours = group_colours(curves[curves["loss"].notna()], frame.dark)
-at_level = groups[groups["level"] == steps[shown]]
-correlations = [correlation(at_level, relation) for relation in RELATIONS]
-sizes = curves.loc[curves["level"] == curves["level"].min(), "n"].tolist()
+        for column, value in zip(VARIANT, labels[label], strict=True):
+            groups = groups[(groups[column] == value).to_numpy()]
+        groupings = {str(name).capitalize(): str(name) for name in groups["grouping"].unique()}
+        grouping = groupings[
+            st.selectbox(
+                "Groups",
+                list(groupings),
+                key="grouping",
+                bind="query-params",
+                help="Classes, or a group column of the data set.",
+                width=140,
+            )
+        ]
+        groups = groups[groups["grouping"] == grouping]
+        curves = cause_curves(groups)
+        sparsities = curves.groupby("level")["sparsity"].mean()
+        steps = {("dense" if not level else formats.sparsity(value)): int(level) for level, value in sparsities.items()}
+        shown = st.selectbox(
+            "Between groups at",
+            list(steps),
+            key="level",
+            bind="query-params",
+            help="The level whose groups are compared. The paper's relations are about the dense network.",
+            width=150,
+        )
+        scale = choose_axis("linear")
+    colours = group_colours(curves[curves["loss"].notna()], frame.dark)
+    at_level = groups[groups["level"] == steps[shown]]
+    correlations = [correlation(at_level, relation) for relation in RELATIONS]
+    sizes = curves.loc[curves["level"] == curves["level"].min(), "n"].tolist()
 
-with above:
-    answer(words.cause_sentence(curves, int(sparsities.index.max())))
-    st.markdown(words.relation_sentence(correlations, sizes) + " A relation is no proof of a cause.")
+    with above:
+        answer(words.cause_sentence(curves, int(sparsities.index.max())))
+        st.markdown(words.relation_sentence(correlations, sizes) + " A relation is no proof of a cause.")
 
-# -- over sparsity ----------------------------------------------------------------------------------------------------
-first = groups.iloc[0]
-st.markdown("##### What is measured of each group, over sparsity", help="\n\n".join(words.HELP.values()))
-show_chart(
-    charts.curves_chart(curves, colours, frame.dark, scale),
-    "causes",
-    f"Accuracy, gradient norm, Hessian eigenvalue and margin of {len(colours)} groups against sparsity.",
-    lambda: words.cause_table(curves),
-    caption=(
-        f"Accuracy is of the test side; the rest is measured on a sample of the training side: up to "
-        f"{formats.count(groups['n_sample'].max())} members of each group, {formats.count(groups['n_hessian'].max())} "
-        f"for the eigenvalue, the same at every level. Means over seeds; hover gives 95 % intervals."
-        + (" Dark classes were served worst before pruning." if grouping == "class" else "")
-    ),
-)
-
-# -- between groups ---------------------------------------------------------------------------------------------------
-where = "before pruning" if not steps[shown] else f"at {shown} sparsity"
-st.markdown(f"##### Between groups, {where}")
-show_chart(
-    charts.relations_chart(curves[curves["level"] == steps[shown]], correlations, colours, frame.dark),
-    "relations",
-    "Group size, accuracy, gradient norm, eigenvalue and margin of each group against each other.",
-    lambda: words.cause_table(curves[curves["level"] == steps[shown]]),
-    caption="Each point is a group. Correlations are of ranks within a seed; bars and intervals are 95 %, over seeds.",
-)
-st.dataframe(words.relation_table(correlations), hide_index=True, alt="The relations that the paper reports, and ours.")
-
-# -- the bound --------------------------------------------------------------------------------------------------------
-wide, narrow = side_by_side("bound", [3, 2])
-with wide:
-    st.markdown("##### Theorem 1's bound beside the true excessive loss")
+    # -- over sparsity -------------------------------------------------------------------------------------------------
+    st.markdown("##### What is measured of each group, over sparsity", help="\n\n".join(words.HELP.values()))
     show_chart(
-        charts.bound_chart(groups, colours, frame.dark),
-        "bound",
-        "Theorem 1's bound against the true excessive loss of every pruned group.",
-        lambda: groups[["group", "seed", "sparsity", "excessive_loss", "bound", "weight_change"]],
-        caption=words.bound_sentence(bound_facts(groups)),
+        charts.curves_chart(curves, colours, frame.dark, scale),
+        "causes",
+        f"Accuracy, gradient norm, Hessian eigenvalue and margin of {len(colours)} groups against sparsity.",
+        lambda: words.cause_table(curves),
+        caption=(
+            f"Accuracy is of the test side; the rest is measured on a sample of the training side: up to "
+            f"{formats.count(groups['n_sample'].max())} members of each group, "
+            f"{formats.count(groups['n_hessian'].max())} "
+            f"for the eigenvalue, the same at every level. Means over seeds; hover gives 95 % intervals."
+            + (" Dark classes were served worst before pruning." if grouping == "class" else "")
+        ),
     )
-with narrow:
-    st.markdown("##### How to read this")
-    st.markdown(
-        "The bound is **|g| |d| + ½ λ |d|²**: gradient norm and eigenvalue of the dense network, and the distance d "
-        "that its weights moved. It leaves out the third-order rest, so it may be broken, and it grows with d: after "
-        "retraining, weights are far from where they were and the bound says little about single groups."
+
+    # -- between groups ------------------------------------------------------------------------------------------------
+    where = "before pruning" if not steps[shown] else f"at {shown} sparsity"
+    st.markdown(f"##### Between groups, {where}")
+    show_chart(
+        charts.relations_chart(curves[curves["level"] == steps[shown]], correlations, colours, frame.dark),
+        "relations",
+        "Group size, accuracy, gradient norm, eigenvalue and margin of each group against each other.",
+        lambda: words.cause_table(curves[curves["level"] == steps[shown]]),
+        caption="Each point is a group. Correlations are of ranks within a seed; bars and intervals are 95 %, over "
+        "seeds.",
     )
-    skipped = skipped_groups(groups)
-    if len(skipped):
-        st.markdown("##### Groups that were not measured")
-        st.dataframe(
-            skipped.rename(columns={"n": "training examples"}), hide_index=True, alt="Groups left out and why."
+    st.dataframe(
+        words.relation_table(correlations), hide_index=True, alt="The relations that the paper reports, and ours."
+    )
+
+    # -- the bound -----------------------------------------------------------------------------------------------------
+    wide, narrow = side_by_side("bound", [3, 2])
+    with wide:
+        st.markdown("##### Theorem 1's bound beside the true excessive loss")
+        show_chart(
+            charts.bound_chart(groups, colours, frame.dark),
+            "bound",
+            "Theorem 1's bound against the true excessive loss of every pruned group.",
+            lambda: groups[["group", "seed", "sparsity", "excessive_loss", "bound", "weight_change"]],
+            caption=words.bound_sentence(bound_facts(groups)),
         )
-    else:
-        st.caption(f"All {len(colours)} groups were measured; none had fewer than two training examples.")
+    with narrow:
+        st.markdown("##### How to read this")
+        st.markdown(
+            "The bound is **|g| |d| + ½ λ |d|²**: gradient norm and eigenvalue of the dense network, and the distance "
+            "d "
+            "that its weights moved. It leaves out the third-order rest, so it may be broken, and it grows with d: "
+            "after "
+            "retraining, weights are far from where they were and the bound says little about single groups."
+        )
+        skipped = skipped_groups(groups)
+        if len(skipped):
+            st.markdown("##### Groups that were not measured")
+            st.dataframe(
+                skipped.rename(columns={"n": "training examples"}), hide_index=True, alt="Groups left out and why."
+            )
+        else:
+            st.caption(f"All {len(colours)} groups were measured; none had fewer than two training examples.")
+
+
+show_page(open_page("pages/causes.py", extras.is_diagnosed))

@@ -8,9 +8,10 @@ from engine.analysis.curves.worst_classes import worst_classes
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_reason
 from engine.errors import PruneScopeError
 from pages.shared import formats
+from pages.shared.body import body
 from pages.shared.cache import catalog, controls
 from pages.shared.charts.class_look import ClassLook
-from pages.shared.frame import open_page
+from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import technique_name, treatment_name, variant_name
 from pages.shared.pickers import choose_axis, with_baselines
@@ -21,155 +22,162 @@ from pages.views.class_curves.technique_charts import total_chart, unfairness_ch
 SEEDS = ("mean", "with bands", "each seed")
 FIRST = "first to fall"
 
-frame = open_page("pages/class_curves.py")
-every = frame.keep(compared(controls.classes_with_controls(frame.source, frame.experiment), frame.baseline))
-names = frame.class_names
-above = st.container()
 
-# -- which model, and how it is drawn ---------------------------------------------------------------------------------
-with st.container(horizontal=True, gap="medium"):
-    techniques = {technique_name(key): key for key in frame.techniques if (every["technique"] == key).any()}
-    label = st.selectbox(
-        "Technique", list(techniques), key="technique", bind="query-params", help="How weights are cut.", width=180
-    )
-    technique, shown = techniques[label], every[every["technique"] == techniques[label]]
-    ways = {treatment_name(key): key for key in frame.treatments if (shown["treatment"] == key).any()}
-    label = st.selectbox(
-        "Treatment", list(ways), key="treatment", bind="query-params", help="What follows each cut.", width=120
-    )
-    treatment, shown = ways[label], shown[shown["treatment"] == ways[label]]
-    mitigations = sorted(map(str, shown["mitigation"].unique()))
-    if len(mitigations) > 1:
-        label = st.selectbox("Mitigation", mitigations, key="mitigation", bind="query-params", width=120)
-        shown = shown[shown["mitigation"] == label]
-    mitigation = str(shown["mitigation"].iloc[0])
-    numbers = {names.get(int(number), str(number)): int(number) for number in shown["class"].unique()}
-    label = st.selectbox(
-        "Spotlight",
-        [FIRST, *numbers],
-        key="spotlight",
-        bind="query-params",
-        help="The class that is drawn thick; with three seeds or more, with its band.",
-        width=140,
-    )
-    fall = first_fall(shown)
-    spotlight = numbers.get(label, words.in_spotlight(shown, fall))
-    scale = choose_axis("kept")
-    seeds = st.segmented_control(
-        "Seeds",
-        SEEDS,
-        default="mean",
-        required=True,
-        key="seeds",
-        bind="query-params",
-        help="Bands are 95 % intervals of the mean over seeds; one seed has none.",
-    )
-bands = seeds == "with bands"
-totals = frame.keep(compared(controls.totals_with_controls(frame.source, frame.experiment), frame.baseline))
-totals = totals[totals["mitigation"] == mitigation]
-of_model = totals[(totals["technique"] == technique) & (totals["treatment"] == treatment)]
-models, classes = (
-    rows[(rows["technique"] == technique) & (rows["treatment"] == treatment) & (rows["mitigation"] == mitigation)]
-    for rows in (read(frame.source, frame.experiment) for read in (catalog.levels, catalog.classes))
-)
-classes = with_baselines(frame, classes)
-dense = shown[shown["level"] == 0].set_index("class")["accuracy"].reindex(shown["class"].unique())
-look = ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, frame.dark)
+@body
+def show_page(frame: Frame) -> None:
+    """The answer and what it rests on."""
+    every = frame.keep(compared(controls.classes_with_controls(frame.source, frame.experiment), frame.baseline))
+    names = frame.class_names
+    above = st.container()
 
-with above:
-    answer(words.fall_sentence(shown, fall, of_model, names))
-    st.markdown(words.fall_details(shown, fall, names, first_falls(classes)))
-    level = int(shown["level"].max() if fall is None else fall["level"])
-    if training := training_of(frame.source, frame.experiment, models, level):
-        st.caption(f"Level {level}: {training}")
-
-low, high = look.span
-shades = (
-    "Dark classes were served worst before pruning."
-    if high > low
-    else "Without a dense level that tells classes apart, they have no colour."
-)
-
-# -- the classes ------------------------------------------------------------------------------------------------------
-wide, narrow = side_by_side("classes", [7, 3])
-with wide:
-    st.markdown("##### Accuracy of each class")
-    if seeds == "each seed":
-        each = classes.rename(columns={"before": "dense_accuracy"}).assign(controlled=classes["kind"] == CONTROL)
-        figure = charts.seed_chart(each, look, spotlight)
-        table = words.curve_table(each, names)
-    else:
-        figure = charts.class_chart(shown, look, spotlight, bands)
-        table = words.curve_table(shown, names)
-    show_chart(
-        figure,
-        "class-curves",
-        f"Accuracy of each class against sparsity with {variant_name(shown.iloc[0])}, coloured by unpruned accuracy.",
-        table,
-        caption=shades,
-    )
-with narrow:
-    st.markdown(
-        "##### Training examples", help="Of the training split; the share held out for validation is among them."
-    )
-    try:
-        facts = catalog.class_facts(frame.source, catalog.example_set(frame.source, frame.experiment))
-        show_chart(
-            charts.class_histogram(facts, look),
-            "class-histogram",
-            "Number of training examples of each class, in the colours of the curves.",
-            facts,
-            caption="In the same colours, best served on top." if high > low else "",
+    # -- which model, and how it is drawn ------------------------------------------------------------------------------
+    with st.container(horizontal=True, gap="medium"):
+        techniques = {technique_name(key): key for key in frame.techniques if (every["technique"] == key).any()}
+        label = st.selectbox(
+            "Technique", list(techniques), key="technique", bind="query-params", help="How weights are cut.", width=180
         )
-    except PruneScopeError as error:
-        st.info(formats.plain(f"The class sizes are not known: {error}"), icon=":material/info:")
-
-# -- the techniques ---------------------------------------------------------------------------------------------------
-same_way = every[(every["treatment"] == treatment) & (every["mitigation"] == mitigation)]
-others = [key for key in frame.techniques if (same_way["technique"] == key).any()]
-if len(others) > 1:
-    st.markdown(f"##### The same classes under each technique, {formats.plain(treatment_name(treatment)).lower()}")
-    show_chart(
-        charts.technique_panels(same_way, look, others),
-        "class-multiples",
-        f"Class accuracy against sparsity for {len(others)} techniques on the same axes.",
-        lambda: words.technique_table(same_way),
-        caption="Mean over seeds. A class has the same colour in every panel.",
-    )
-
-with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-    st.markdown("##### Total accuracy and unfairness by technique", width="content")
-    measures = {row.label: key for key, row in UNFAIRNESS.items()}
-    label = st.selectbox(
-        "Unfairness measured as",
-        list(measures),
-        key="measure",
-        bind="query-params",
-        help="\n\n".join(f"**{row.label}**: {row.help}" for row in UNFAIRNESS.values()),
-        width=220,
-    )
-left, right = side_by_side("techniques", [1, 1])
-with left:
-    worst = worst_classes(every[every["mitigation"] == mitigation])
-    show_chart(
-        total_chart(totals, worst, look, bands),
-        "total-accuracy",
-        f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
-        lambda: words.technique_table(totals),
-        caption="A steady total may hide a class that falls.",
-    )
-with right:
-    measure = measures[label]
-    gaps = frame.keep(catalog.unfairness_means(frame.source, frame.experiment, measure))
-    gaps = gaps[gaps["mitigation"] == mitigation]
-    if gaps["unfairness"].isna().all():
-        reason = unfairness_reason(catalog.unfairness(frame.source, frame.experiment).iloc[-1], measure)
-        st.info(f"**{label} cannot be computed**: {reason}.", icon=":material/info:")
-    else:
-        show_chart(
-            unfairness_chart(gaps, measure, look, bands),
-            "unfairness",
-            f"{label} against sparsity by technique.",
-            lambda: words.technique_table(gaps),
-            caption=UNFAIRNESS[measure].help,
+        technique, shown = techniques[label], every[every["technique"] == techniques[label]]
+        ways = {treatment_name(key): key for key in frame.treatments if (shown["treatment"] == key).any()}
+        label = st.selectbox(
+            "Treatment", list(ways), key="treatment", bind="query-params", help="What follows each cut.", width=120
         )
+        treatment, shown = ways[label], shown[shown["treatment"] == ways[label]]
+        mitigations = sorted(map(str, shown["mitigation"].unique()))
+        if len(mitigations) > 1:
+            label = st.selectbox("Mitigation", mitigations, key="mitigation", bind="query-params", width=120)
+            shown = shown[shown["mitigation"] == label]
+        mitigation = str(shown["mitigation"].iloc[0])
+        numbers = {names.get(int(number), str(number)): int(number) for number in shown["class"].unique()}
+        label = st.selectbox(
+            "Spotlight",
+            [FIRST, *numbers],
+            key="spotlight",
+            bind="query-params",
+            help="The class that is drawn thick; with three seeds or more, with its band.",
+            width=140,
+        )
+        fall = first_fall(shown)
+        spotlight = numbers.get(label, words.in_spotlight(shown, fall))
+        scale = choose_axis("kept")
+        seeds = st.segmented_control(
+            "Seeds",
+            SEEDS,
+            default="mean",
+            required=True,
+            key="seeds",
+            bind="query-params",
+            help="Bands are 95 % intervals of the mean over seeds; one seed has none.",
+        )
+    bands = seeds == "with bands"
+    totals = frame.keep(compared(controls.totals_with_controls(frame.source, frame.experiment), frame.baseline))
+    totals = totals[totals["mitigation"] == mitigation]
+    of_model = totals[(totals["technique"] == technique) & (totals["treatment"] == treatment)]
+    models, classes = (
+        rows[(rows["technique"] == technique) & (rows["treatment"] == treatment) & (rows["mitigation"] == mitigation)]
+        for rows in (read(frame.source, frame.experiment) for read in (catalog.levels, catalog.classes))
+    )
+    classes = with_baselines(frame, classes)
+    dense = shown[shown["level"] == 0].set_index("class")["accuracy"].reindex(shown["class"].unique())
+    look = ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, frame.dark)
+
+    with above:
+        answer(words.fall_sentence(shown, fall, of_model, names))
+        st.markdown(words.fall_details(shown, fall, names, first_falls(classes)))
+        level = int(shown["level"].max() if fall is None else fall["level"])
+        if training := training_of(frame.source, frame.experiment, models, level):
+            st.caption(f"Level {level}: {training}")
+
+    low, high = look.span
+    shades = (
+        "Dark classes were served worst before pruning."
+        if high > low
+        else "Without a dense level that tells classes apart, they have no colour."
+    )
+
+    # -- the classes ---------------------------------------------------------------------------------------------------
+    wide, narrow = side_by_side("classes", [7, 3])
+    with wide:
+        st.markdown("##### Accuracy of each class")
+        if seeds == "each seed":
+            each = classes.rename(columns={"before": "dense_accuracy"}).assign(controlled=classes["kind"] == CONTROL)
+            figure = charts.seed_chart(each, look, spotlight)
+            table = words.curve_table(each, names)
+        else:
+            figure = charts.class_chart(shown, look, spotlight, bands)
+            table = words.curve_table(shown, names)
+        show_chart(
+            figure,
+            "class-curves",
+            f"Accuracy of each class against sparsity with {variant_name(shown.iloc[0])}, coloured by unpruned "
+            f"accuracy.",
+            table,
+            caption=shades,
+        )
+    with narrow:
+        st.markdown(
+            "##### Training examples", help="Of the training split; the share held out for validation is among them."
+        )
+        try:
+            facts = catalog.class_facts(frame.source, catalog.example_set(frame.source, frame.experiment))
+            show_chart(
+                charts.class_histogram(facts, look),
+                "class-histogram",
+                "Number of training examples of each class, in the colours of the curves.",
+                facts,
+                caption="In the same colours, best served on top." if high > low else "",
+            )
+        except PruneScopeError as error:
+            st.info(formats.plain(f"The class sizes are not known: {error}"), icon=":material/info:")
+
+    # -- the techniques ------------------------------------------------------------------------------------------------
+    same_way = every[(every["treatment"] == treatment) & (every["mitigation"] == mitigation)]
+    others = [key for key in frame.techniques if (same_way["technique"] == key).any()]
+    if len(others) > 1:
+        st.markdown(f"##### The same classes under each technique, {formats.plain(treatment_name(treatment)).lower()}")
+        show_chart(
+            charts.technique_panels(same_way, look, others),
+            "class-multiples",
+            f"Class accuracy against sparsity for {len(others)} techniques on the same axes.",
+            lambda: words.technique_table(same_way),
+            caption="Mean over seeds. A class has the same colour in every panel.",
+        )
+
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.markdown("##### Total accuracy and unfairness by technique", width="content")
+        measures = {row.label: key for key, row in UNFAIRNESS.items()}
+        label = st.selectbox(
+            "Unfairness measured as",
+            list(measures),
+            key="measure",
+            bind="query-params",
+            help="\n\n".join(f"**{row.label}**: {row.help}" for row in UNFAIRNESS.values()),
+            width=220,
+        )
+    left, right = side_by_side("techniques", [1, 1])
+    with left:
+        worst = worst_classes(every[every["mitigation"] == mitigation])
+        show_chart(
+            total_chart(totals, worst, look, bands),
+            "total-accuracy",
+            f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
+            lambda: words.technique_table(totals),
+            caption="A steady total may hide a class that falls.",
+        )
+    with right:
+        measure = measures[label]
+        gaps = frame.keep(catalog.unfairness_means(frame.source, frame.experiment, measure))
+        gaps = gaps[gaps["mitigation"] == mitigation]
+        if gaps["unfairness"].isna().all():
+            reason = unfairness_reason(catalog.unfairness(frame.source, frame.experiment).iloc[-1], measure)
+            st.info(f"**{label} cannot be computed**: {reason}.", icon=":material/info:")
+        else:
+            show_chart(
+                unfairness_chart(gaps, measure, look, bands),
+                "unfairness",
+                f"{label} against sparsity by technique.",
+                lambda: words.technique_table(gaps),
+                caption=UNFAIRNESS[measure].help,
+            )
+
+
+show_page(open_page("pages/class_curves.py"))

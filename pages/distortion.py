@@ -9,8 +9,9 @@ from engine.analysis.distortion.series_controls import control_cells, series_bes
 from engine.analysis.distortion.ttests import between_ratios, between_series
 from engine.analysis.distortion.verdicts import at_ratios, cells, helpful_ranges
 from pages.shared import formats
+from pages.shared.body import body
 from pages.shared.cache.models import alphas, balances, counterparts, gap_chance
-from pages.shared.frame import open_page
+from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.views.distortion import charts, tables, words
 from pages.views.distortion.balance_charts import balance_matrix
@@ -28,214 +29,231 @@ MOST_PANELS = 7
 COMPARE: dict[str, By] = {"Techniques": "technique", "Networks": "network", "Data sets": "dataset"}
 KIND = {"technique": "Technique", "network": "Network", "dataset": "Data set"}
 
-frame = open_page("pages/distortion.py")
-above = st.container()
 
-# -- what is compared -------------------------------------------------------------------------------------------------
-asking = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
-possible = {
-    label: by
-    for label, by in COMPARE.items()
-    if by == "technique" or len(counterparts(frame.source, frame.experiment, by)) > 1
-}
-by = possible[
-    asking.segmented_control(
-        "Compare",
-        list(possible),
-        default="Techniques",
+@body
+def show_page(frame: Frame) -> None:
+    """The answer and what it rests on."""
+    above = st.container()
+
+    # -- what is compared ----------------------------------------------------------------------------------------------
+    asking = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    possible = {
+        label: by
+        for label, by in COMPARE.items()
+        if by == "technique" or len(counterparts(frame.source, frame.experiment, by)) > 1
+    }
+    by = possible[
+        asking.segmented_control(
+            "Compare",
+            list(possible),
+            default="Techniques",
+            required=True,
+            key="compare",
+            bind="query-params",
+            help="Networks and data sets come from the whole study; all are pruned by the schedule of the one on the "
+            "left.",
+        )
+    ]
+    if by == "technique":
+        series = technique_series(frame)
+    else:
+        ways = list(frame_variants(frame))
+        way = asking.selectbox("Pruned with", ways, key="way", bind="query-params", width=240)
+        series = experiment_series(frame, by, way)
+    labels = {row.label: key for key, row in BASES.items()}
+    base = labels[
+        asking.segmented_control(
+            "Balance of",
+            list(labels),
+            default="Recall",
+            required=True,
+            key="base",
+            bind="query-params",
+            help="\n\n".join(f"**{row.label}**: {row.help}" for row in BASES.values()),
+        )
+    ]
+    confidence = asking.segmented_control(
+        "Intervals",
+        [0.95, 0.99, 0.999],
+        default=0.99,
         required=True,
-        key="compare",
+        format_func=lambda value: f"{100 * value:g} %",
+        key="confidence",
         bind="query-params",
-        help="Networks and data sets come from the whole study; all are pruned by the schedule of the one on the left.",
+        help="99 % is the paper's choice: with five ratios, all five intervals hold at once with 95 %.",
     )
-]
-if by == "technique":
-    series = technique_series(frame)
-else:
-    ways = list(frame_variants(frame))
-    way = asking.selectbox("Pruned with", ways, key="way", bind="query-params", width=240)
-    series = experiment_series(frame, by, way)
-labels = {row.label: key for key, row in BASES.items()}
-base = labels[
-    asking.segmented_control(
-        "Balance of",
-        list(labels),
-        default="Recall",
+    scale = asking.segmented_control(
+        "Scale",
+        ["near", "all"],
+        default="near",
         required=True,
-        key="base",
+        format_func={"near": "near 1", "all": "all"}.__getitem__,
+        key="scale",
         bind="query-params",
-        help="\n\n".join(f"**{row.label}**: {row.help}" for row in BASES.values()),
+        help="Networks that break down have an alpha far from 1; near 1 leaves them out of sight, with an arrow.",
     )
-]
-confidence = asking.segmented_control(
-    "Intervals",
-    [0.95, 0.99, 0.999],
-    default=0.99,
-    required=True,
-    format_func=lambda value: f"{100 * value:g} %",
-    key="confidence",
-    bind="query-params",
-    help="99 % is the paper's choice: with five ratios, all five intervals hold at once with 95 %.",
-)
-scale = asking.segmented_control(
-    "Scale",
-    ["near", "all"],
-    default="near",
-    required=True,
-    format_func={"near": "near 1", "all": "all"}.__getitem__,
-    key="scale",
-    bind="query-params",
-    help="Networks that break down have an alpha far from 1; near 1 leaves them out of sight, with an arrow.",
-)
-near = scale == "near"
+    near = scale == "near"
 
-# -- what follows -----------------------------------------------------------------------------------------------------
-by_name = {one.label: one for one in series}
-models = at_ratios(table_of(series, lambda experiment: alphas(frame.source, experiment, base)))
-if models["alpha"].isna().all():
-    why = next(iter(models["reason"]), "no level is pruned")
-    above.info(f"**Nothing to compare with dense.** {why[0].upper()}{why[1:]}.", icon=":material/info:")
-    st.stop()
-table = cells(models, confidence)
-since_dense = helpful_ranges(table)
-controls = controls_of(series, frame.source, base)
-beside_others, controlled = series_beside_controls(models, controls)
-ranges = helpful_ranges(cells(beside_others, confidence)) if controlled else since_dense
-best = by_name[ranges[0].series]
-with above:
-    answer(words.range_sentence(ranges, by_name, controlled))
-    st.markdown(words.detail_sentences(ranges, confidence, controlled))
-    if controlled:
-        st.markdown(words.controlled_sentence(controlled, since_dense, by_name))
-    if base == "recall" and (
-        training := words.range_training(ranges[0], best, models, frame.source, best.label in controlled)
-    ):
-        st.markdown(f":material/warning: **That is against the dense network.** {training}")
+    # -- what follows --------------------------------------------------------------------------------------------------
+    by_name = {one.label: one for one in series}
+    models = at_ratios(table_of(series, lambda experiment: alphas(frame.source, experiment, base)))
+    if models["alpha"].isna().all():
+        why = next(iter(models["reason"]), "no level is pruned")
+        above.info(f"**Nothing to compare with dense.** {why[0].upper()}{why[1:]}.", icon=":material/info:")
+        st.stop()
+    table = cells(models, confidence)
+    since_dense = helpful_ranges(table)
+    controls = controls_of(series, frame.source, base)
+    beside_others, controlled = series_beside_controls(models, controls)
+    ranges = helpful_ranges(cells(beside_others, confidence)) if controlled else since_dense
+    best = by_name[ranges[0].series]
+    with above:
+        answer(words.range_sentence(ranges, by_name, controlled))
+        st.markdown(words.detail_sentences(ranges, confidence, controlled))
+        if controlled:
+            st.markdown(words.controlled_sentence(controlled, since_dense, by_name))
+        if base == "recall" and (
+            training := words.range_training(ranges[0], best, models, frame.source, best.label in controlled)
+        ):
+            st.markdown(f":material/warning: **That is against the dense network.** {training}")
 
-ratio_names = tables.ratio_names(table["ratio"].unique())
-usual = [ratio_names[ratio] for ratio in tables.default_ratios(table)]
-looks = {one.label: charts.Look(formats.chart_text(one.label), one.colour, one.symbol) for one in series}
+    ratio_names = tables.ratio_names(table["ratio"].unique())
+    usual = [ratio_names[ratio] for ratio in tables.default_ratios(table)]
+    looks = {one.label: charts.Look(formats.chart_text(one.label), one.colour, one.symbol) for one in series}
 
-left, right = side_by_side("alpha", [3, 2])
-with left:
-    st.markdown(
-        "##### Alpha by ratio",
-        help="Alpha is the slope of the classes' distances from the accuracy, after pruning against before. Above 1, "
-        "pruning intensifies the gaps between classes; below 1, it evens them out. A pruning ratio is the number of "
-        "weights before / after; levels count too, and ratios within 10 % of each other are one.",
-    )
-    asked = st.multiselect(
-        "Ratios",
-        list(ratio_names.values()),
-        default=usual,
-        key="ratios",
-        bind="query-params",
-        placeholder="Pruning ratios: the usual ones",
-        label_visibility="collapsed",
-    )
-    ratios = [ratio for ratio, name in ratio_names.items() if name in (asked or usual)]
-    shown, shown_cells = (rows[rows["ratio"].isin(ratios)] for rows in (models, table))
-    beside_control = control_cells(shown, controls, confidence)
-    verdicts = tables.interval_table(shown_cells, beside_control, list(looks), KIND[by])
-    show_chart(
-        charts.alpha_boxes(shown, shown_cells, looks, near, frame.dark),
-        "alpha-boxes",
-        f"Boxes of alpha over seeds for {len(looks)} series at {len(ratios)} pruning ratios, with the verdict on top.",
-        verdicts,
-        caption=f"**>** intensifies, **<** evens out, **?** undecided: where the {100 * confidence:g} % interval of "
-        "the mean (thin bar) lies against 1. Undecided does not mean no effect.",
-    )
-with right:
-    st.markdown(
-        "##### Accuracy beside alpha", help="Pruning helps both where accuracy is above and alpha below the line."
-    )
-    names = [helpful.series for helpful in since_dense]
-    one = st.selectbox("Shown", names, key="shown", bind="query-params", label_visibility="collapsed")
-    show_chart(
-        charts.accuracy_beside_alpha(
+    left, right = side_by_side("alpha", [3, 2])
+    with left:
+        st.markdown(
+            "##### Alpha by ratio",
+            help="Alpha is the slope of the classes' distances from the accuracy, after pruning against before. Above "
+            "1, "
+            "pruning intensifies the gaps between classes; below 1, it evens them out. A pruning ratio is the number "
+            "of "
+            "weights before / after; levels count too, and ratios within 10 % of each other are one.",
+        )
+        asked = st.multiselect(
+            "Ratios",
+            list(ratio_names.values()),
+            default=usual,
+            key="ratios",
+            bind="query-params",
+            placeholder="Pruning ratios: the usual ones",
+            label_visibility="collapsed",
+        )
+        ratios = [ratio for ratio, name in ratio_names.items() if name in (asked or usual)]
+        shown, shown_cells = (rows[rows["ratio"].isin(ratios)] for rows in (models, table))
+        beside_control = control_cells(shown, controls, confidence)
+        verdicts = tables.interval_table(shown_cells, beside_control, list(looks), KIND[by])
+        show_chart(
+            charts.alpha_boxes(shown, shown_cells, looks, near, frame.dark),
+            "alpha-boxes",
+            f"Boxes of alpha over seeds for {len(looks)} series at {len(ratios)} pruning ratios, with the verdict on "
+            f"top.",
+            verdicts,
+            caption=f"**>** intensifies, **<** evens out, **?** undecided: where the {100 * confidence:g} % interval "
+            f"of "
+            "the mean (thin bar) lies against 1. Undecided does not mean no effect.",
+        )
+    with right:
+        st.markdown(
+            "##### Accuracy beside alpha", help="Pruning helps both where accuracy is above and alpha below the line."
+        )
+        names = [helpful.series for helpful in since_dense]
+        one = st.selectbox("Shown", names, key="shown", bind="query-params", label_visibility="collapsed")
+        show_chart(
+            charts.accuracy_beside_alpha(
+                table[table["series"] == one],
+                next(helpful for helpful in since_dense if helpful.series == one),
+                looks[one],
+                near,
+                frame.dark,
+            ),
+            "accuracy-alpha",
+            f"Accuracy and alpha of {one} by pruning ratio; dense accuracy and alpha 1 lie on one line.",
             table[table["series"] == one],
-            next(helpful for helpful in since_dense if helpful.series == one),
-            looks[one],
-            near,
-            frame.dark,
-        ),
-        "accuracy-alpha",
-        f"Accuracy and alpha of {one} by pruning ratio; dense accuracy and alpha 1 lie on one line.",
-        table[table["series"] == one],
-        caption="Against dense. Shaded: accuracy as there or better and alpha at most 1, by means over seeds. Part of "
-        "a gain may be the training after the cut.",
+            caption="Against dense. Shaded: accuracy as there or better and alpha at most 1, by means over seeds. "
+            "Part of "
+            "a gain may be the training after the cut.",
+        )
+    chance = table_of(series, lambda experiment: gap_chance(frame.source, experiment))
+    for caution in [
+        *words.cautions(shown_cells, shown, chance),
+        *other_protocols(series, frame.experiment),
+    ]:
+        st.caption(f":material/warning: {formats.plain(caution)}")
+
+    # -- intervals -----------------------------------------------------------------------------------------------------
+    st.markdown("##### Intervals and verdicts")
+    st.dataframe(
+        tables.styled_intervals(verdicts),
+        hide_index=True,
+        column_config=tables.interval_columns(confidence),
+        placeholder=formats.MISSING,
+        alt="Alpha with its interval and verdict, and accuracy, of each series at each ratio.",
     )
-chance = table_of(series, lambda experiment: gap_chance(frame.source, experiment))
-for caution in [
-    *words.cautions(shown_cells, shown, chance),
-    *other_protocols(series, frame.experiment),
-]:
-    st.caption(f":material/warning: {formats.plain(caution)}")
-
-# -- intervals --------------------------------------------------------------------------------------------------------
-st.markdown("##### Intervals and verdicts")
-st.dataframe(
-    tables.styled_intervals(verdicts),
-    hide_index=True,
-    column_config=tables.interval_columns(confidence),
-    placeholder=formats.MISSING,
-    alt="Alpha with its interval and verdict, and accuracy, of each series at each ratio.",
-)
-control_note = (
-    " Control's: networks that trained as long without pruning. The difference is what pruning itself does."
-    if len(beside_control)
-    else ""
-)
-st.caption(
-    "Alpha below 1 beside gaps as wide as before says that the gaps moved to other classes, not that they closed; "
-    f"training anew from the first weights can do that by itself.{control_note}"
-)
-
-# -- the paper's findings ---------------------------------------------------------------------------------------------
-if by == "technique" and (of_paper := findings(shown, confidence)):
-    st.markdown("##### What the paper found, and this study", help="Good et al. 2022; decided by intervals, as above.")
-    for finding in of_paper:
-        st.markdown(words.finding_sentence(finding))
-
-# -- balances before and after ----------------------------------------------------------------------------------------
-st.markdown(
-    "##### Classes before and after pruning",
-    help="A point is a class of one network: how far its recall lies from the accuracy, as a share of the accuracy.",
-)
-panels = dict(list(looks.items())[:MOST_PANELS])
-points = table_of(
-    [by_name[name] for name in panels], lambda experiment: balances(frame.source, experiment, base)
-).merge(shown[["series", "run", "level", "ratio"]], on=["series", "run", "level"])
-points["name"] = tables.point_names(points, by_name, frame.source)
-slopes = pooled_slopes(points, ["series", "ratio"])
-show_chart(
-    balance_matrix(points, slopes, panels, near, frame.dark),
-    "balances",
-    f"Normalised balance of every class before against after, for {len(panels)} series at {len(ratios)} ratios.",
-    slopes,
-    caption="Solid: slope α of all networks together, with r² and their mean accuracy. Dashed: no change. "
-    f"{tables.panel_note(len(looks), MOST_PANELS)}",
-)
-
-# -- tests ------------------------------------------------------------------------------------------------------------
-st.markdown(
-    "##### Is the difference more than chance?",
-    help="p-values of t-tests, multiplied by the number of tests in their column (Bonferroni). Marked: below 0.05.",
-)
-left, right = side_by_side("tests", [2, 3])
-with left:
-    tables.show_tests(
-        between_ratios(shown),
-        ratio_names,
-        "**Between ratios**: does alpha grow from one ratio to the next?",
-        "One-sided and paired by seed, as in the paper: each network is pruned to both ratios.",
+    control_note = (
+        " Control's: networks that trained as long without pruning. The difference is what pruning itself does."
+        if len(beside_control)
+        else ""
     )
-with right:
-    paired = by == "technique"
-    tables.show_tests(
-        between_series(shown, paired),
-        ratio_names,
-        f"**Between {tables.PLURAL[by]}**: does alpha differ at the same ratio?",
-        tables.PAIRED if paired else tables.INDEPENDENT,
+    st.caption(
+        "Alpha below 1 beside gaps as wide as before says that the gaps moved to other classes, not that they closed; "
+        f"training anew from the first weights can do that by itself.{control_note}"
     )
-st.caption("After Good et al. 2022, Recall Distortion in Neural Network Pruning and the Undecayed Pruning Algorithm.")
+
+    # -- the paper's findings ------------------------------------------------------------------------------------------
+    if by == "technique" and (of_paper := findings(shown, confidence)):
+        st.markdown(
+            "##### What the paper found, and this study", help="Good et al. 2022; decided by intervals, as above."
+        )
+        for finding in of_paper:
+            st.markdown(words.finding_sentence(finding))
+
+    # -- balances before and after -------------------------------------------------------------------------------------
+    st.markdown(
+        "##### Classes before and after pruning",
+        help="A point is a class of one network: how far its recall lies from the accuracy, as a share of the "
+        "accuracy.",
+    )
+    panels = dict(list(looks.items())[:MOST_PANELS])
+    points = table_of(
+        [by_name[name] for name in panels], lambda experiment: balances(frame.source, experiment, base)
+    ).merge(shown[["series", "run", "level", "ratio"]], on=["series", "run", "level"])
+    points["name"] = tables.point_names(points, by_name, frame.source)
+    slopes = pooled_slopes(points, ["series", "ratio"])
+    show_chart(
+        balance_matrix(points, slopes, panels, near, frame.dark),
+        "balances",
+        f"Normalised balance of every class before against after, for {len(panels)} series at {len(ratios)} ratios.",
+        slopes,
+        caption="Solid: slope α of all networks together, with r² and their mean accuracy. Dashed: no change. "
+        f"{tables.panel_note(len(looks), MOST_PANELS)}",
+    )
+
+    # -- tests ---------------------------------------------------------------------------------------------------------
+    st.markdown(
+        "##### Is the difference more than chance?",
+        help="p-values of t-tests, multiplied by the number of tests in their column (Bonferroni). Marked: below 0.05.",
+    )
+    left, right = side_by_side("tests", [2, 3])
+    with left:
+        tables.show_tests(
+            between_ratios(shown),
+            ratio_names,
+            "**Between ratios**: does alpha grow from one ratio to the next?",
+            "One-sided and paired by seed, as in the paper: each network is pruned to both ratios.",
+        )
+    with right:
+        paired = by == "technique"
+        tables.show_tests(
+            between_series(shown, paired),
+            ratio_names,
+            f"**Between {tables.PLURAL[by]}**: does alpha differ at the same ratio?",
+            tables.PAIRED if paired else tables.INDEPENDENT,
+        )
+    st.caption(
+        "After Good et al. 2022, Recall Distortion in Neural Network Pruning and the Undecayed Pruning Algorithm."
+    )
+
+
+show_page(open_page("pages/distortion.py"))

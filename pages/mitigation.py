@@ -8,145 +8,156 @@ from engine.analysis.seeds import over_seeds
 from engine.errors import PruneScopeError
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
 from pages.shared import formats
+from pages.shared.body import body
 from pages.shared.cache import catalog, extras
-from pages.shared.frame import open_page, stop_with, stop_with_experiments
+from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import variant_labels
 from pages.shared.pickers import choose_axis
 from pages.views.mitigation import charts, words
 
-frame = open_page("pages/mitigation.py", extras.is_mitigated)
-try:
-    outcomes = frame.keep(extras.arms(frame.source, frame.experiment))
-    multipliers = extras.multipliers(frame.source, frame.experiment)
-except PruneScopeError as error:
-    stop_with("The runs cannot be read.", formats.plain(error))
-if not any(map(is_mitigated, outcomes["mitigation"].unique())):
-    stop_with_experiments(
-        frame,
-        "pages/mitigation.py",
-        "No run here was mitigated.",
-        "Compute the arms with `--mitigation before`, `after` and `both` beside `none`; `python -m engine list "
-        "mitigation_rules` says how.",
-        extras.is_mitigated,
-    )
-above = st.container()
 
-# -- which runs, which groups, how measured ---------------------------------------------------------------------------
-with st.container(horizontal=True, gap="medium"):
-    mitigated = outcomes[outcomes["mitigation"] != NONE]
-    ways = mitigated[["technique", "treatment"]].drop_duplicates().astype(str).itertuples(index=False)
-    labels = variant_labels([(str(technique), str(treatment), NONE) for technique, treatment in ways])
-    way = labels[
-        st.selectbox(
-            "Runs", list(labels), key="variant", bind="query-params", help="Technique and treatment.", width=220
+@body
+def show_page(frame: Frame) -> None:
+    """The answer and what it rests on."""
+    try:
+        outcomes = frame.keep(extras.arms(frame.source, frame.experiment))
+        multipliers = extras.multipliers(frame.source, frame.experiment)
+    except PruneScopeError as error:
+        stop_with("The runs cannot be read.", formats.plain(error))
+    if not any(map(is_mitigated, outcomes["mitigation"].unique())):
+        stop_with_experiments(
+            frame,
+            "pages/mitigation.py",
+            "No run here was mitigated.",
+            "Compute the arms with `--mitigation before`, `after` and `both` beside `none`; `python -m engine list "
+            "mitigation_rules` says how.",
+            extras.is_mitigated,
         )
-    ]
-    for column, value in zip(("technique", "treatment"), way, strict=False):
-        outcomes = outcomes[(outcomes[column] == value).to_numpy()]
-    groupings = {str(name).capitalize(): str(name) for name in outcomes["grouping"].unique()}
-    grouping = groupings[
-        st.selectbox(
-            "Gaps between",
-            list(groupings),
-            key="grouping",
+    above = st.container()
+
+    # -- which runs, which groups, how measured ------------------------------------------------------------------------
+    with st.container(horizontal=True, gap="medium"):
+        mitigated = outcomes[outcomes["mitigation"] != NONE]
+        ways = mitigated[["technique", "treatment"]].drop_duplicates().astype(str).itertuples(index=False)
+        labels = variant_labels([(str(technique), str(treatment), NONE) for technique, treatment in ways])
+        way = labels[
+            st.selectbox(
+                "Runs", list(labels), key="variant", bind="query-params", help="Technique and treatment.", width=220
+            )
+        ]
+        for column, value in zip(("technique", "treatment"), way, strict=False):
+            outcomes = outcomes[(outcomes[column] == value).to_numpy()]
+        groupings = {str(name).capitalize(): str(name) for name in outcomes["grouping"].unique()}
+        grouping = groupings[
+            st.selectbox(
+                "Gaps between",
+                list(groupings),
+                key="grouping",
+                bind="query-params",
+                help="The groups whose gap is measured; an arm may have mitigated another one, as its name then says.",
+                width=140,
+            )
+        ]
+        outcomes = outcomes[outcomes["grouping"] == grouping]
+        curves, changes = arm_curves(outcomes), against_none(outcomes)
+        measures = {text: key for key, text in words.LABELS.items()}
+        measure = measures[
+            st.segmented_control(
+                "Measured as",
+                list(measures),
+                default=next(iter(measures)),
+                required=True,
+                key="measure",
+                bind="query-params",
+                help="\n\n".join(f"**{words.LABELS[key]}**: {text}" for key, text in words.HELP.items()),
+            )
+        ]
+        sparsities = curves[curves["level"] > 0].groupby("level")["sparsity"].mean()
+        steps = {formats.sparsity(value): int(level) for level, value in sparsities.items()}
+        usual = max(
+            (at for at, level in steps.items() if sparsities[level] <= 0.901), key=steps.__getitem__, default=None
+        )
+        shown = st.selectbox(
+            "In words at",
+            list(steps),
+            index=list(steps).index(usual) if usual else 0,
+            key="level",
             bind="query-params",
-            help="The groups whose gap is measured; an arm may have mitigated another one, as its name then says.",
-            width=140,
+            help="The sparsity of the sentence and the table; the paper's Table 2 goes to 90 %.",
+            width=130,
         )
-    ]
-    outcomes = outcomes[outcomes["grouping"] == grouping]
-    curves, changes = arm_curves(outcomes), against_none(outcomes)
-    measures = {text: key for key, text in words.LABELS.items()}
-    measure = measures[
-        st.segmented_control(
-            "Measured as",
-            list(measures),
-            default=next(iter(measures)),
-            required=True,
-            key="measure",
-            bind="query-params",
-            help="\n\n".join(f"**{words.LABELS[key]}**: {text}" for key, text in words.HELP.items()),
+        scale = choose_axis("linear")
+    at_level, changed = curves[curves["level"] == steps[shown]], changes[changes["level"] == steps[shown]]
+    with above:
+        answer(words.arm_sentence(at_level, changed, measure, grouping))
+        st.markdown(
+            f"It is the best of {changed['mitigation'].nunique()} mitigated arms, picked after looking: confirm it on "
+            "other data. Intervals are 95 %, of differences between runs of the same seed."
         )
-    ]
-    sparsities = curves[curves["level"] > 0].groupby("level")["sparsity"].mean()
-    steps = {formats.sparsity(value): int(level) for level, value in sparsities.items()}
-    usual = max((at for at, level in steps.items() if sparsities[level] <= 0.901), key=steps.__getitem__, default=None)
-    shown = st.selectbox(
-        "In words at",
-        list(steps),
-        index=list(steps).index(usual) if usual else 0,
-        key="level",
-        bind="query-params",
-        help="The sparsity of the sentence and the table; the paper's Table 2 goes to 90 %.",
-        width=130,
-    )
-    scale = choose_axis("linear")
-at_level, changed = curves[curves["level"] == steps[shown]], changes[changes["level"] == steps[shown]]
-with above:
-    answer(words.arm_sentence(at_level, changed, measure, grouping))
+
+    # -- the arms ------------------------------------------------------------------------------------------------------
     st.markdown(
-        f"It is the best of {changed['mitigation'].nunique()} mitigated arms, picked after looking: confirm it on "
-        "other data. Intervals are 95 %, of differences between runs of the same seed."
+        "##### The arms side by side",
+        help="\n\n".join(f"**{row.label}**: {row.help}" for row in MITIGATIONS.values())
+        + "\n\n"
+        + "\n\n".join(f"**{row.label}** ({row.source}): {row.help}" for row in CONSTRAINTS.values())
+        + f"\n\n{words.rules_help()}",
     )
-
-# -- the arms ---------------------------------------------------------------------------------------------------------
-st.markdown(
-    "##### The arms side by side",
-    help="\n\n".join(f"**{row.label}**: {row.help}" for row in MITIGATIONS.values())
-    + "\n\n"
-    + "\n\n".join(f"**{row.label}** ({row.source}): {row.help}" for row in CONSTRAINTS.values())
-    + f"\n\n{words.rules_help()}",
-)
-show_chart(
-    charts.arms_chart(curves, measure, frame.dark, scale),
-    "arms",
-    f"Accuracy and {words.LABELS[measure].lower()} of {curves['mitigation'].nunique()} arms against sparsity.",
-    curves,
-    caption="Means over seeds with 95 % intervals. Hollow points are mitigated.",
-)
-runs = catalog.load_catalog(frame.source).runs
-runs = runs[runs["run"].astype(str).isin(outcomes["run"].astype(str))]
-st.markdown(f"##### The price, at {shown} sparsity")
-st.dataframe(
-    words.arm_table(at_level, changed, price(runs)), hide_index=True, alt="Each arm's accuracy, gap and seconds."
-)
-st.caption("Changes are against no mitigation of the same seed. Seconds are of whole runs, on any machine.")
-
-# -- while training ---------------------------------------------------------------------------------------------------
-if len(multipliers):
-    for column, value in zip(("technique", "treatment"), way, strict=False):
-        multipliers = multipliers[(multipliers[column] == value).to_numpy()]
-if len(multipliers):
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        st.markdown("##### While training", width="content")
-        names = {
-            words.arm_name(name): name
-            for name in words.ordered_arms(list(map(str, multipliers["mitigation"].unique())))
-        }
-        arm = names[st.selectbox("Arm", list(names), key="arm", bind="query-params", width=220)]
-        multipliers = multipliers[(multipliers["mitigation"] == arm).to_numpy()]
-        trained = multipliers.groupby("level")["sparsity"].mean()
-        stages = {("dense" if not level else formats.sparsity(at)): int(level) for level, at in trained.items()}
-        stage = st.selectbox("Training of", list(stages), key="stage", bind="query-params", width=130)
-        terms = {words.TERMS.get(str(term), str(term)): str(term) for term in multipliers["term"].unique()}
-        term = terms[st.selectbox("Quantity", list(terms), key="term", bind="query-params", width=220)]
-    if warning := words.negative_weight_sentence(multipliers):
-        st.warning(warning, icon=":material/warning:")
-    multipliers = multipliers[(multipliers["level"] == stages[stage]) & (multipliers["term"] == term)]
-    moved = "weight" if "weight" in multipliers and multipliers["weight"].notna().all() else "multiplier"
-    means = over_seeds(multipliers, ["epoch", "group", "term"], ["value", "whole", moved])
-    measured = means.dropna(subset="value")
-    served = catalog.class_means(frame.source, frame.experiment).query("level == 0")
-    names = served["class"].map(lambda number: frame.class_names.get(int(number), str(number)))
-    accuracy = dict(zip(names, served["accuracy"], strict=True)) if (multipliers["grouping"] == "class").all() else {}
-    colours = charts.training_colours(list(map(str, measured["group"].unique())), accuracy, frame.dark)
-    absent = sorted(set(map(str, means["group"])) - set(colours))
     show_chart(
-        charts.training_chart(measured, moved, colours, frame.dark),
-        "training",
-        f"Each group's quantity and {moved}, epoch by epoch.",
-        means,
-        caption=f"Means over seeds, of an epoch's batches. {words.MOVED[moved]}"
-        + (f" Without a training example: {formats.plain(', '.join(absent))}." if absent else ""),
+        charts.arms_chart(curves, measure, frame.dark, scale),
+        "arms",
+        f"Accuracy and {words.LABELS[measure].lower()} of {curves['mitigation'].nunique()} arms against sparsity.",
+        curves,
+        caption="Means over seeds with 95 % intervals. Hollow points are mitigated.",
     )
+    runs = catalog.load_catalog(frame.source).runs
+    runs = runs[runs["run"].astype(str).isin(outcomes["run"].astype(str))]
+    st.markdown(f"##### The price, at {shown} sparsity")
+    st.dataframe(
+        words.arm_table(at_level, changed, price(runs)), hide_index=True, alt="Each arm's accuracy, gap and seconds."
+    )
+    st.caption("Changes are against no mitigation of the same seed. Seconds are of whole runs, on any machine.")
+
+    # -- while training ------------------------------------------------------------------------------------------------
+    if len(multipliers):
+        for column, value in zip(("technique", "treatment"), way, strict=False):
+            multipliers = multipliers[(multipliers[column] == value).to_numpy()]
+    if len(multipliers):
+        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+            st.markdown("##### While training", width="content")
+            names = {
+                words.arm_name(name): name
+                for name in words.ordered_arms(list(map(str, multipliers["mitigation"].unique())))
+            }
+            arm = names[st.selectbox("Arm", list(names), key="arm", bind="query-params", width=220)]
+            multipliers = multipliers[(multipliers["mitigation"] == arm).to_numpy()]
+            trained = multipliers.groupby("level")["sparsity"].mean()
+            stages = {("dense" if not level else formats.sparsity(at)): int(level) for level, at in trained.items()}
+            stage = st.selectbox("Training of", list(stages), key="stage", bind="query-params", width=130)
+            terms = {words.TERMS.get(str(term), str(term)): str(term) for term in multipliers["term"].unique()}
+            term = terms[st.selectbox("Quantity", list(terms), key="term", bind="query-params", width=220)]
+        if warning := words.negative_weight_sentence(multipliers):
+            st.warning(warning, icon=":material/warning:")
+        multipliers = multipliers[(multipliers["level"] == stages[stage]) & (multipliers["term"] == term)]
+        moved = "weight" if "weight" in multipliers and multipliers["weight"].notna().all() else "multiplier"
+        means = over_seeds(multipliers, ["epoch", "group", "term"], ["value", "whole", moved])
+        measured = means.dropna(subset="value")
+        served = catalog.class_means(frame.source, frame.experiment).query("level == 0")
+        names = served["class"].map(lambda number: frame.class_names.get(int(number), str(number)))
+        accuracy = (
+            dict(zip(names, served["accuracy"], strict=True)) if (multipliers["grouping"] == "class").all() else {}
+        )
+        colours = charts.training_colours(list(map(str, measured["group"].unique())), accuracy, frame.dark)
+        absent = sorted(set(map(str, means["group"])) - set(colours))
+        show_chart(
+            charts.training_chart(measured, moved, colours, frame.dark),
+            "training",
+            f"Each group's quantity and {moved}, epoch by epoch.",
+            means,
+            caption=f"Means over seeds, of an epoch's batches. {words.MOVED[moved]}"
+            + (f" Without a training example: {formats.plain(', '.join(absent))}." if absent else ""),
+        )
+
+
+show_page(open_page("pages/mitigation.py", extras.is_mitigated))

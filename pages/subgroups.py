@@ -3,8 +3,9 @@
 import streamlit as st
 
 from pages.shared import formats
+from pages.shared.body import body
 from pages.shared.cache import predictions
-from pages.shared.frame import open_page
+from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import BASELINE_LABELS, dataset_name
 from pages.shared.pickers import choose_axis, choose_populations, load_examples
@@ -17,79 +18,85 @@ from pages.views.subgroups.controls import (
     table_columns,
 )
 
-frame = open_page("pages/subgroups.py")
-example_set = load_examples(frame)
-if not example_set.group_columns:
-    st.info(
-        f"**{formats.plain(dataset_name(example_set.spec.dataset))} names no groups.** Rates are shown for everybody. "
-        "Predictions that you bring may have any columns of groups.",
-        icon=":material/info:",
-    )
-    st.page_link("pages/bring.py", label="Bring your own predictions", icon=":material/upload:")
 
-# -- what is asked ----------------------------------------------------------------------------------------------------
-above = st.container()
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    networks = choose_populations(frame)
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    asked = choose_rates(example_set)
-    value = st.segmented_control(
-        "Show",
-        list(charts.VALUES),
-        default="compressed",
-        required=True,
-        format_func={"compressed": "rate", "change": "change", "normalised": "relative change"}.__getitem__,
-        key="value",
-        bind="query-params",
-        help="Change: after − before, before being what is compared with. Relative: the same over the rate before, as "
-        "in Hooker 2020.",
-    )
-    scale = choose_axis("kept")
+@body
+def show_page(frame: Frame) -> None:
+    """The answer and what it rests on."""
+    example_set = load_examples(frame)
+    if not example_set.group_columns:
+        st.info(
+            f"**{formats.plain(dataset_name(example_set.spec.dataset))} names no groups.** Rates are shown for "
+            "everybody. Predictions that you bring may have any columns of groups.",
+            icon=":material/info:",
+        )
+        st.page_link("pages/bring.py", label="Bring your own predictions", icon=":material/upload:")
 
-# -- what follows -----------------------------------------------------------------------------------------------------
-curves = predictions.subgroup_levels(networks.asked, example_set.name, asked.columns, asked.positive)
-curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
-table = curves[curves["level"] == networks.level]
-with above:
-    answer(answer_sentence(table, asked, networks))
-if networks.training:
-    above.caption(networks.training)
-if networks.working:
-    above.caption(f"Beyond {networks.working} these networks have broken down for everybody.")
-if table["group"].nunique() > MOST_GROUPS:
-    st.info(
-        f"**{table['group'].nunique()} groups are too many to draw.** Choose fewer columns.", icon=":material/info:"
+    # -- what is asked -------------------------------------------------------------------------------------------------
+    above = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        networks = choose_populations(frame)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        asked = choose_rates(example_set)
+        value = st.segmented_control(
+            "Show",
+            list(charts.VALUES),
+            default="compressed",
+            required=True,
+            format_func={"compressed": "rate", "change": "change", "normalised": "relative change"}.__getitem__,
+            key="value",
+            bind="query-params",
+            help="Change: after − before, before being what is compared with. Relative: the same over the rate before, "
+            "as in Hooker 2020.",
+        )
+        scale = choose_axis("kept")
+
+    # -- what follows --------------------------------------------------------------------------------------------------
+    curves = predictions.subgroup_levels(networks.asked, example_set.name, asked.columns, asked.positive)
+    curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
+    table = curves[curves["level"] == networks.level]
+    with above:
+        answer(answer_sentence(table, asked, networks))
+    if networks.training:
+        above.caption(networks.training)
+    if networks.working:
+        above.caption(f"Beyond {networks.working} these networks have broken down for everybody.")
+    if table["group"].nunique() > MOST_GROUPS:
+        st.info(
+            f"**{table['group'].nunique()} groups are too many to draw.** Choose fewer columns.", icon=":material/info:"
+        )
+        st.stop()
+    left, right = st.container(key="beside-groups").columns(2, gap="large")
+    with left:
+        st.markdown("##### Over sparsity")
+        show_chart(
+            charts.curve_chart(curves, asked.rate, str(value), str(scale), frame.dark),
+            "over-sparsity",
+            "The rate of each group over sparsity.",
+            curves,
+            caption="Thick: everybody. Open circles: fewer than 30 examples.",
+        )
+    with right:
+        st.markdown(f"##### {BASELINE_LABELS[networks.kind]}, and at {formats.sparsity(networks.sparsity)}")
+        show_chart(
+            charts.change_chart(table, asked.rate, frame.dark),
+            "dense-compressed",
+            f"The rate of each group, {networks.baseline} and compressed, the largest growth on top.",
+            table,
+            caption="Whiskers: 95 % interval for this many examples, or writers where examples name them.",
+        )
+    st.markdown("##### Group by group")
+    st.dataframe(
+        shown_table(table, asked),
+        hide_index=True,
+        column_config=table_columns(networks.kind),
+        key="groups-table",
+        alt=f"Rates of each group, {networks.baseline} and compressed, the largest growth against the others first.",
     )
-    st.stop()
-left, right = st.container(key="beside-groups").columns(2, gap="large")
-with left:
-    st.markdown("##### Over sparsity")
-    show_chart(
-        charts.curve_chart(curves, asked.rate, str(value), str(scale), frame.dark),
-        "over-sparsity",
-        "The rate of each group over sparsity.",
-        curves,
-        caption="Thick: everybody. Open circles: fewer than 30 examples.",
+    st.caption(
+        "A group is tested against all others, not against no change: compression may cost everybody something. "
+        "Intervals and tests allow for other seeds and other examples of the same kind. A small p says that chance is "
+        "an unlikely reason, not what the reason is."
     )
-with right:
-    st.markdown(f"##### {BASELINE_LABELS[networks.kind]}, and at {formats.sparsity(networks.sparsity)}")
-    show_chart(
-        charts.change_chart(table, asked.rate, frame.dark),
-        "dense-compressed",
-        f"The rate of each group, {networks.baseline} and compressed, the largest growth on top.",
-        table,
-        caption="Whiskers: 95 % interval for this many examples, or writers where examples name them.",
-    )
-st.markdown("##### Group by group")
-st.dataframe(
-    shown_table(table, asked),
-    hide_index=True,
-    column_config=table_columns(networks.kind),
-    key="groups-table",
-    alt=f"Rates of each group, {networks.baseline} and compressed, the largest growth against the others first.",
-)
-st.caption(
-    "A group is tested against all others, not against no change: compression may cost everybody something. Intervals "
-    "and tests allow for other seeds and other examples of the same kind. A small p says that chance is an unlikely "
-    "reason, not what the reason is."
-)
+
+
+show_page(open_page("pages/subgroups.py"))

@@ -12,7 +12,8 @@ from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
 from engine.analysis.members.splines import curve_band, curved_change
 from engine.analysis.members.spread import round_step
 from pages.shared import formats
-from pages.shared.frame import open_page
+from pages.shared.body import body
+from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import baseline_name
 from pages.views.writers import charts, words
@@ -80,124 +81,129 @@ def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None, ki
     )
 
 
-frame = open_page("pages/writers.py")
-example_set = load_members(frame)
-above = st.container()
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    compared = choose_network(frame)
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    shown = choose_members(example_set, compared, frame.dark)
-table, of, moment = shown.table, shown.of, compared.moment
-member, attribute = shown.grouping, shown.attribute
-label = words.attribute_label(attribute or "an attribute")
+@body
+def show_page(frame: Frame) -> None:
+    """The answer and what it rests on."""
+    example_set = load_members(frame)
+    above = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        compared = choose_network(frame)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        shown = choose_members(example_set, compared, frame.dark)
+    table, of, moment = shown.table, shown.of, compared.moment
+    member, attribute = shown.grouping, shown.attribute
+    label = words.attribute_label(attribute or "an attribute")
 
-# -- the answer -------------------------------------------------------------------------------------------------------
-ranked = hit_hardest(table, len(table))
-names = [str(name) for name in ranked[member]]
-worst_series = str(ranked[shown.series].iloc[0]) if shown.series and len(ranked) else ""
-with above:
-    facts = member_facts(table, loss=LOSS)
-    by_chance = permuted_losses(frame, example_set, compared, shown, LOSS)
-    answer(count_sentence(facts, by_chance, of))
-    st.markdown(words.worst_sentence(facts, next(iter(names), ""), moment, of, worst_series))
-    with st.expander("How sure is this?"):
-        st.markdown(chance_sentence(by_chance, facts, of, shown.series or ""))
-        if attribute:
-            by_seed = seed_changes(example_set.examples, compared.before, compared.after, member, table[member])
-            series = shown.series if len(shown.palette) > 1 else None
-            changes = slope_change(table, attribute, series, seeds=by_seed)
-            rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
-            curve = curved_change(table, attribute, series, by_seed)
-            sentence = words.slope_sentence(rows, attribute, round_step(table[attribute]), shown.series or "")
-            st.markdown(f"{sentence} {words.curve_sentence(curve, attribute)}")
-        st.markdown(kept_sentence(frame, example_set, compared, shown))
-    for caution in words.cautions(moment, compared.n_missing, compared.working, compared.training):
-        st.caption(f":material/warning: {caution}")
+    # -- the answer ----------------------------------------------------------------------------------------------------
+    ranked = hit_hardest(table, len(table))
+    names = [str(name) for name in ranked[member]]
+    worst_series = str(ranked[shown.series].iloc[0]) if shown.series and len(ranked) else ""
+    with above:
+        facts = member_facts(table, loss=LOSS)
+        by_chance = permuted_losses(frame, example_set, compared, shown, LOSS)
+        answer(count_sentence(facts, by_chance, of))
+        st.markdown(words.worst_sentence(facts, next(iter(names), ""), moment, of, worst_series))
+        with st.expander("How sure is this?"):
+            st.markdown(chance_sentence(by_chance, facts, of, shown.series or ""))
+            if attribute:
+                by_seed = seed_changes(example_set.examples, compared.before, compared.after, member, table[member])
+                series = shown.series if len(shown.palette) > 1 else None
+                changes = slope_change(table, attribute, series, seeds=by_seed)
+                rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
+                curve = curved_change(table, attribute, series, by_seed)
+                sentence = words.slope_sentence(rows, attribute, round_step(table[attribute]), shown.series or "")
+                st.markdown(f"{sentence} {words.curve_sentence(curve, attribute)}")
+            st.markdown(kept_sentence(frame, example_set, compared, shown))
+        for caution in words.cautions(moment, compared.n_missing, compared.working, compared.training):
+            st.caption(f":material/warning: {caution}")
 
-# -- who is looked at closely: asked first, because the charts mark them -----------------------------------------------
-upper, lower = st.container(), st.container()
-with lower:
-    st.markdown(f"##### One {formats.plain(of.member)}, before and after")
-    asked = st.selectbox(
-        f"Look at one {formats.plain(of.member)}",
-        names,
-        index=None,
-        placeholder="the one hit hardest",
-        key="member",
-        bind="query-params",
-        help="Or click a point of a chart or a row of the table above.",
-        width=300,
-    )
-chosen = asked or (names[0] if names else None)
-look = charts.Look(
-    member=member,
-    word=formats.chart_text(of.member),
-    members=formats.chart_text(of.members),
-    examples=of.examples,
-    series=shown.series,
-    colour=shown.colour,
-    attribute=attribute,
-    attribute_label=formats.chart_text(label),
-    colour_label=formats.chart_text(words.attribute_label(shown.colour)),
-    chosen=chosen,
-    small=words.SMALL,
-    dark=frame.dark,
-    before=baseline_name(compared.kind),
-)
-
-# -- before against after, change against the attribute ----------------------------------------------------------------
-with upper:
-    left, right = side_by_side("members", [1, 1])
-    with left:
-        st.markdown("##### Before against after")
-        show_chart(
-            charts.before_after(table, look, shown.palette),
-            "writers-before-after",
-            f"Accuracy before against after pruning of {len(table)} {of.members}; below the dashed line they lose.",
-            table,
-            selects=partial(choose_point, "writers-before-after"),
-            caption=words.scatter_caution(table, of, shown.n_left_out),
+    # -- who is looked at closely: asked first, because the charts mark them -------------------------------------------
+    upper, lower = st.container(), st.container()
+    with lower:
+        st.markdown(f"##### One {formats.plain(of.member)}, before and after")
+        asked = st.selectbox(
+            f"Look at one {formats.plain(of.member)}",
+            names,
+            index=None,
+            placeholder="the one hit hardest",
+            key="member",
+            bind="query-params",
+            help="Or click a point of a chart or a row of the table above.",
+            width=300,
         )
-    with right:
-        st.markdown(f"##### Change against {formats.plain(label)}")
-        if attribute:
-            show_chart(
-                charts.change_against(
-                    table, look, shown.palette, curve_band(curve, charts.attribute_grid(table, look))
-                ),
-                "writers-change",
-                f"Change of accuracy against mean {label} of {len(table)} {of.members}, with lines, 95 % bands and a "
-                "curve over all.",
-                table,
-                selects=partial(choose_point, "writers-change"),
-                caption="Lines with 95 % bands; thin: a curve over all. A line is not a cause: "
-                f"{formats.plain(of.members)} that differ in {formats.plain(label)} differ in other ways too.",
-            )
-        else:
-            st.info(
-                "**No attribute is known.** The examples have no column of numbers, such as tilt, to explain it by."
-            )
+    chosen = asked or (names[0] if names else None)
+    look = charts.Look(
+        member=member,
+        word=formats.chart_text(of.member),
+        members=formats.chart_text(of.members),
+        examples=of.examples,
+        series=shown.series,
+        colour=shown.colour,
+        attribute=attribute,
+        attribute_label=formats.chart_text(label),
+        colour_label=formats.chart_text(words.attribute_label(shown.colour)),
+        chosen=chosen,
+        small=words.SMALL,
+        dark=frame.dark,
+        before=baseline_name(compared.kind),
+    )
 
-# -- Table 1 of this study, the attribute's spread ---------------------------------------------------------------------
-with upper:
-    if attribute:
-        left, right = side_by_side("lines", [4, 3])
+    # -- before against after, change against the attribute ------------------------------------------------------------
+    with upper:
+        left, right = side_by_side("members", [1, 1])
         with left:
-            paper = (example_set.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
-            show_table_one(changes, shown, paper)
-        with right:
-            st.markdown(f"##### How {formats.plain(label)} is spread")
+            st.markdown("##### Before against after")
             show_chart(
-                charts.attribute_histogram(table, look, shown.palette),
-                "writers-spread",
-                f"How many {of.members} have which mean {label}, by series.",
-                table[[member, *([shown.series] if shown.series else []), "n", attribute]],
-                caption=f"Mean over the {of.examples} of each {formats.plain(of.member)}.",
+                charts.before_after(table, look, shown.palette),
+                "writers-before-after",
+                f"Accuracy before against after pruning of {len(table)} {of.members}; below the dashed line they lose.",
+                table,
+                selects=partial(choose_point, "writers-before-after"),
+                caption=words.scatter_caution(table, of, shown.n_left_out),
             )
-    show_hardest(ranked, shown, chosen, compared.kind)
+        with right:
+            st.markdown(f"##### Change against {formats.plain(label)}")
+            if attribute:
+                show_chart(
+                    charts.change_against(
+                        table, look, shown.palette, curve_band(curve, charts.attribute_grid(table, look))
+                    ),
+                    "writers-change",
+                    f"Change of accuracy against mean {label} of {len(table)} {of.members}, with lines, 95 % bands and "
+                    "a curve over all.",
+                    table,
+                    selects=partial(choose_point, "writers-change"),
+                    caption="Lines with 95 % bands; thin: a curve over all. A line is not a cause: "
+                    f"{formats.plain(of.members)} that differ in {formats.plain(label)} differ in other ways too.",
+                )
+            else:
+                st.info(
+                    "**No attribute is known.** The examples have no column of numbers, such as tilt, to explain it by."
+                )
 
-# -- their digits ------------------------------------------------------------------------------------------------------
-with lower:
-    if chosen is not None:
-        row = table[(table[member].astype(str) == chosen).to_numpy()].iloc[0]
-        show_member(frame.source, row, example_set, compared, of, frame.dark)
+    # -- Table 1 of this study, the attribute's spread -----------------------------------------------------------------
+    with upper:
+        if attribute:
+            left, right = side_by_side("lines", [4, 3])
+            with left:
+                paper = (example_set.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
+                show_table_one(changes, shown, paper)
+            with right:
+                st.markdown(f"##### How {formats.plain(label)} is spread")
+                show_chart(
+                    charts.attribute_histogram(table, look, shown.palette),
+                    "writers-spread",
+                    f"How many {of.members} have which mean {label}, by series.",
+                    table[[member, *([shown.series] if shown.series else []), "n", attribute]],
+                    caption=f"Mean over the {of.examples} of each {formats.plain(of.member)}.",
+                )
+        show_hardest(ranked, shown, chosen, compared.kind)
+
+    # -- their digits --------------------------------------------------------------------------------------------------
+    with lower:
+        if chosen is not None:
+            row = table[(table[member].astype(str) == chosen).to_numpy()].iloc[0]
+            show_member(frame.source, row, example_set, compared, of, frame.dark)
+
+
+show_page(open_page("pages/writers.py"))

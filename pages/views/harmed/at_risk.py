@@ -27,7 +27,7 @@ def show_risk(frame: Frame, networks: Populations, labels: np.ndarray, n_classes
     except (PruneScopeError, IndexError) as error:
         st.info(f"**The dense networks cannot be asked.** {formats.plain(error)}", icon=":material/info:")
         return
-    table = at_risk_table(scores, lost(labels, networks.dense, networks.compressed))
+    table = at_risk_table(scores, lost(labels, networks.before, networks.compressed))
     if table.empty:
         st.info(
             "**One dense network alone tells nothing here**: two seeds or more, or margins that the run kept, say "
