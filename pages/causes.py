@@ -146,4 +146,5 @@ def show_page(frame: Frame) -> None:
             st.caption(f"All {len(colours)} groups were measured; none had fewer than two training examples.")
 
 
-show_page(open_page("pages/causes.py", extras.is_diagnosed))
+frame = open_page("pages/causes.py", extras.is_diagnosed)
+show_page(frame)

@@ -8,7 +8,7 @@ from engine.analysis.curves.worst_classes import worst_classes
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_reason
 from engine.errors import PruneScopeError
 from pages.shared import formats
-from pages.shared.body import body
+from pages.shared.body import body, part
 from pages.shared.cache import catalog, controls
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.frame import Frame, open_page
@@ -142,42 +142,48 @@ def show_page(frame: Frame) -> None:
             caption="Mean over seeds. A class has the same colour in every panel.",
         )
 
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.markdown("##### Total accuracy and unfairness by technique", width="content")
-        measures = {row.label: key for key, row in UNFAIRNESS.items()}
-        label = st.selectbox(
-            "Unfairness measured as",
-            list(measures),
-            key="measure",
-            bind="query-params",
-            help="\n\n".join(f"**{row.label}**: {row.help}" for row in UNFAIRNESS.values()),
-            width=220,
-        )
-    left, right = side_by_side("techniques", [1, 1])
-    with left:
-        worst = worst_classes(every[every["mitigation"] == mitigation])
-        show_chart(
-            total_chart(totals, worst, look, bands),
-            "total-accuracy",
-            f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
-            lambda: words.technique_table(totals),
-            caption="A steady total may hide a class that falls.",
-        )
-    with right:
-        measure = measures[label]
-        gaps = frame.keep(catalog.unfairness_means(frame.source, frame.experiment, measure))
-        gaps = gaps[gaps["mitigation"] == mitigation]
-        if gaps["unfairness"].isna().all():
-            reason = unfairness_reason(catalog.unfairness(frame.source, frame.experiment).iloc[-1], measure)
-            st.info(f"**{label} cannot be computed**: {reason}.", icon=":material/info:")
-        else:
-            show_chart(
-                unfairness_chart(gaps, measure, look, bands),
-                "unfairness",
-                f"{label} against sparsity by technique.",
-                lambda: words.technique_table(gaps),
-                caption=UNFAIRNESS[measure].help,
+    @part
+    def show_totals() -> None:
+        """Total accuracy beside unfairness, in a measure of choice."""
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+            st.markdown("##### Total accuracy and unfairness by technique", width="content")
+            measures = {row.label: key for key, row in UNFAIRNESS.items()}
+            label = st.selectbox(
+                "Unfairness measured as",
+                list(measures),
+                key="measure",
+                bind="query-params",
+                help="\n\n".join(f"**{row.label}**: {row.help}" for row in UNFAIRNESS.values()),
+                width=220,
             )
+        left, right = side_by_side("techniques", [1, 1])
+        with left:
+            worst = worst_classes(every[every["mitigation"] == mitigation])
+            show_chart(
+                total_chart(totals, worst, look, bands),
+                "total-accuracy",
+                f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
+                lambda: words.technique_table(totals),
+                caption="A steady total may hide a class that falls.",
+            )
+        with right:
+            measure = measures[label]
+            gaps = frame.keep(catalog.unfairness_means(frame.source, frame.experiment, measure))
+            gaps = gaps[gaps["mitigation"] == mitigation]
+            if gaps["unfairness"].isna().all():
+                reason = unfairness_reason(catalog.unfairness(frame.source, frame.experiment).iloc[-1], measure)
+                st.info(f"**{label} cannot be computed**: {reason}.", icon=":material/info:")
+            else:
+                show_chart(
+                    unfairness_chart(gaps, measure, look, bands),
+                    "unfairness",
+                    f"{label} against sparsity by technique.",
+                    lambda: words.technique_table(gaps),
+                    caption=UNFAIRNESS[measure].help,
+                )
+
+    show_totals()
 
 
-show_page(open_page("pages/class_curves.py"))
+frame = open_page("pages/class_curves.py")
+show_page(frame)

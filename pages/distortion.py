@@ -9,7 +9,7 @@ from engine.analysis.distortion.series_controls import control_cells, series_bes
 from engine.analysis.distortion.ttests import between_ratios, between_series
 from engine.analysis.distortion.verdicts import at_ratios, cells, helpful_ranges
 from pages.shared import formats
-from pages.shared.body import body
+from pages.shared.body import body, part
 from pages.shared.cache.models import alphas, balances, counterparts, gap_chance
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
@@ -158,23 +158,29 @@ def show_page(frame: Frame) -> None:
         st.markdown(
             "##### Accuracy beside alpha", help="Pruning helps both where accuracy is above and alpha below the line."
         )
-        names = [helpful.series for helpful in since_dense]
-        one = st.selectbox("Shown", names, key="shown", bind="query-params", label_visibility="collapsed")
-        show_chart(
-            charts.accuracy_beside_alpha(
+
+        @part
+        def show_one() -> None:
+            """One series of choice."""
+            names = [helpful.series for helpful in since_dense]
+            one = st.selectbox("Shown", names, key="shown", bind="query-params", label_visibility="collapsed")
+            show_chart(
+                charts.accuracy_beside_alpha(
+                    table[table["series"] == one],
+                    next(helpful for helpful in since_dense if helpful.series == one),
+                    looks[one],
+                    near,
+                    frame.dark,
+                ),
+                "accuracy-alpha",
+                f"Accuracy and alpha of {one} by pruning ratio; dense accuracy and alpha 1 lie on one line.",
                 table[table["series"] == one],
-                next(helpful for helpful in since_dense if helpful.series == one),
-                looks[one],
-                near,
-                frame.dark,
-            ),
-            "accuracy-alpha",
-            f"Accuracy and alpha of {one} by pruning ratio; dense accuracy and alpha 1 lie on one line.",
-            table[table["series"] == one],
-            caption="Against dense. Shaded: accuracy as there or better and alpha at most 1, by means over seeds. "
-            "Part of "
-            "a gain may be the training after the cut.",
-        )
+                caption="Against dense. Shaded: accuracy as there or better and alpha at most 1, by means over seeds. "
+                "Part of "
+                "a gain may be the training after the cut.",
+            )
+
+        show_one()
     chance = table_of(series, lambda experiment: gap_chance(frame.source, experiment))
     for caution in [
         *words.cautions(shown_cells, shown, chance),
@@ -256,4 +262,5 @@ def show_page(frame: Frame) -> None:
     )
 
 
-show_page(open_page("pages/distortion.py"))
+frame = open_page("pages/distortion.py")
+show_page(frame)

@@ -15,7 +15,7 @@ from engine.analysis.examples.exemplars import (
 )
 from engine.analysis.examples.representation import representation
 from pages.shared import formats
-from pages.shared.body import body
+from pages.shared.body import body, part
 from pages.shared.cache import predictions
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart
@@ -101,60 +101,75 @@ def show_page(frame: Frame) -> None:
         st.caption(coarse)
 
     # -- one by one ----------------------------------------------------------------------------------------------------
-    st.markdown("##### Look at them, and say what is wrong")
-    st.write("Is the label wrong, would people disagree, or is the example truly hard? Marks are kept with the study.")
-    order = choose_examples(frame, exemplars, cuts)
-    show_gallery(frame, exemplars, order)
-    show_marks(frame, exemplars)
-    with st.expander("As a table"):
-        table = gallery_table(exemplars, order[:1000], current_marks(frame, example_set))
-        st.dataframe(table, hide_index=True, key="gallery-table", alt="The examples one by one, most changed first.")
-        if len(order) > 1000:
-            st.caption(f"The first 1,000 of {formats.count(len(order))}.")
+    @part
+    def show_examples() -> None:
+        """The examples one by one."""
+        st.markdown("##### Look at them, and say what is wrong")
+        st.write(
+            "Is the label wrong, would people disagree, or is the example truly hard? Marks are kept with the study."
+        )
+        order = choose_examples(frame, exemplars, cuts)
+        show_gallery(frame, exemplars, order)
+        show_marks(frame, exemplars)
+        with st.expander("As a table"):
+            table = gallery_table(exemplars, order[:1000], current_marks(frame, example_set))
+            st.dataframe(
+                table, hide_index=True, key="gallery-table", alt="The examples one by one, most changed first."
+            )
+            if len(order) > 1000:
+                st.caption(f"The first 1,000 of {formats.count(len(order))}.")
+
+    show_examples()
 
     # -- who they are --------------------------------------------------------------------------------------------------
-    st.markdown("##### Who is over-represented among them")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        wanted = st.segmented_control(
-            "Exemplars",
-            ["Top 1 %", "Top 5 %", "Top 10 %", "Modal"],
-            default="Top 10 %",
-            required=True,
-            key="over",
-            bind="query-params",
+    @part
+    def show_shares() -> None:
+        """Who is over-represented among exemplars of choice."""
+        st.markdown("##### Who is over-represented among them")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            wanted = st.segmented_control(
+                "Exemplars",
+                ["Top 1 %", "Top 5 %", "Top 10 %", "Modal"],
+                default="Top 10 %",
+                required=True,
+                key="over",
+                bind="query-params",
+            )
+            attributes = attribute_columns(examples)
+            with_bins = st.toggle("With attributes, in quarters", value=True, key="bins", bind="query-params")
+        chosen = {"Top 1 %": cuts[99.0].listed, "Top 5 %": cuts[95.0].listed, "Top 10 %": cuts[90.0].listed}.get(
+            str(wanted), exemplars.divergence.modal
         )
-        attributes = attribute_columns(examples)
-        with_bins = st.toggle("With attributes, in quarters", value=True, key="bins", bind="query-params")
-    chosen = {"Top 1 %": cuts[99.0].listed, "Top 5 %": cuts[95.0].listed, "Top 10 %": cuts[90.0].listed}.get(
-        str(wanted), exemplars.divergence.modal
-    )
-    names = example_set.class_names
-    training = {
-        "class": dict(zip(example_set.classes["name"].astype(str), example_set.classes["n_train"], strict=True))
-    }
-    named = examples.assign(**{"class": examples["label"].map(names)})
-    shares = representation(
-        named,
-        chosen,
-        ["class", *example_set.group_columns],
-        attributes if with_bins else (),
-        training if sum(training["class"].values()) > 0 else None,
-    )
-    if chosen.any():
-        show_chart(
-            charts.representation_chart(shares, frame.dark),
-            "over-represented",
-            "How many times as often each class, group and attribute quarter is among the exemplars as elsewhere.",
-            shares,
-            caption="Classes against their share in training, all others against their share in the test set. Orange: "
-            "the 95 % interval leaves out 1. Open circle: fewer than 30 examples.",
+        names = example_set.class_names
+        training = {
+            "class": dict(zip(example_set.classes["name"].astype(str), example_set.classes["n_train"], strict=True))
+        }
+        named = examples.assign(**{"class": examples["label"].map(names)})
+        shares = representation(
+            named,
+            chosen,
+            ["class", *example_set.group_columns],
+            attributes if with_bins else (),
+            training if sum(training["class"].values()) > 0 else None,
         )
-    else:
-        st.info("**No example is modal here.** Choose a higher sparsity, or a percentile.", icon=":material/info:")
+        if chosen.any():
+            show_chart(
+                charts.representation_chart(shares, frame.dark),
+                "over-represented",
+                "How many times as often each class, group and attribute quarter is among the exemplars as elsewhere.",
+                shares,
+                caption="Classes against their share in training, all others against their share in the test set. "
+                "Orange: the 95 % interval leaves out 1. Open circle: fewer than 30 examples.",
+            )
+        else:
+            st.info("**No example is modal here.** Choose a higher sparsity, or a percentile.", icon=":material/info:")
+
+    show_shares()
 
     # -- who was at risk -----------------------------------------------------------------------------------------------
     st.markdown("##### Could one have known before pruning?", help=at_risk.HELP)
     at_risk.show_risk(frame, networks, labels, n_classes)
 
 
-show_page(open_page("pages/harmed.py"))
+frame = open_page("pages/harmed.py")
+show_page(frame)

@@ -1,5 +1,6 @@
 """What does training against gaps change?"""
 
+import pandas as pd
 import streamlit as st
 
 from engine.analysis.causes.mitigation_arms import NONE, against_none, arm_curves, price
@@ -8,13 +9,50 @@ from engine.analysis.seeds import over_seeds
 from engine.errors import PruneScopeError
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
 from pages.shared import formats
-from pages.shared.body import body
+from pages.shared.body import body, part
 from pages.shared.cache import catalog, extras
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import variant_labels
 from pages.shared.pickers import choose_axis
 from pages.views.mitigation import charts, words
+
+
+@part
+def show_training(frame: Frame, every: pd.DataFrame) -> None:
+    """Groups and multipliers epoch by epoch, of an arm of choice."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.markdown("##### While training", width="content")
+        names = {
+            words.arm_name(name): name for name in words.ordered_arms(list(map(str, every["mitigation"].unique())))
+        }
+        arm = names[st.selectbox("Arm", list(names), key="arm", bind="query-params", width=220)]
+        multipliers = every[(every["mitigation"] == arm).to_numpy()]
+        trained = multipliers.groupby("level")["sparsity"].mean()
+        stages = {("dense" if not level else formats.sparsity(at)): int(level) for level, at in trained.items()}
+        stage = st.selectbox("Training of", list(stages), key="stage", bind="query-params", width=130)
+        terms = {words.TERMS.get(str(term), str(term)): str(term) for term in multipliers["term"].unique()}
+        term = terms[st.selectbox("Quantity", list(terms), key="term", bind="query-params", width=220)]
+    if warning := words.negative_weight_sentence(multipliers):
+        st.warning(warning, icon=":material/warning:")
+    multipliers = multipliers[(multipliers["level"] == stages[stage]) & (multipliers["term"] == term)]
+    moved = "weight" if "weight" in multipliers and multipliers["weight"].notna().all() else "multiplier"
+    means = over_seeds(multipliers, ["epoch", "group", "term"], ["value", "whole", moved])
+    measured = means.dropna(subset="value")
+    served = catalog.class_means(frame.source, frame.experiment)
+    served = served[(served["level"] == 0).to_numpy()]
+    classes = served["class"].map(lambda number: frame.class_names.get(int(number), str(number)))
+    accuracy = dict(zip(classes, served["accuracy"], strict=True)) if (multipliers["grouping"] == "class").all() else {}
+    colours = charts.training_colours(list(map(str, measured["group"].unique())), accuracy, frame.dark)
+    absent = sorted(set(map(str, means["group"])) - set(colours))
+    show_chart(
+        charts.training_chart(measured, moved, colours, frame.dark),
+        "training",
+        f"Each group's quantity and {moved}, epoch by epoch.",
+        means,
+        caption=f"Means over seeds, of an epoch's batches. {words.MOVED[moved]}"
+        + (f" Without a training example: {formats.plain(', '.join(absent))}." if absent else ""),
+    )
 
 
 @body
@@ -124,40 +162,8 @@ def show_page(frame: Frame) -> None:
         for column, value in zip(("technique", "treatment"), way, strict=False):
             multipliers = multipliers[(multipliers[column] == value).to_numpy()]
     if len(multipliers):
-        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-            st.markdown("##### While training", width="content")
-            names = {
-                words.arm_name(name): name
-                for name in words.ordered_arms(list(map(str, multipliers["mitigation"].unique())))
-            }
-            arm = names[st.selectbox("Arm", list(names), key="arm", bind="query-params", width=220)]
-            multipliers = multipliers[(multipliers["mitigation"] == arm).to_numpy()]
-            trained = multipliers.groupby("level")["sparsity"].mean()
-            stages = {("dense" if not level else formats.sparsity(at)): int(level) for level, at in trained.items()}
-            stage = st.selectbox("Training of", list(stages), key="stage", bind="query-params", width=130)
-            terms = {words.TERMS.get(str(term), str(term)): str(term) for term in multipliers["term"].unique()}
-            term = terms[st.selectbox("Quantity", list(terms), key="term", bind="query-params", width=220)]
-        if warning := words.negative_weight_sentence(multipliers):
-            st.warning(warning, icon=":material/warning:")
-        multipliers = multipliers[(multipliers["level"] == stages[stage]) & (multipliers["term"] == term)]
-        moved = "weight" if "weight" in multipliers and multipliers["weight"].notna().all() else "multiplier"
-        means = over_seeds(multipliers, ["epoch", "group", "term"], ["value", "whole", moved])
-        measured = means.dropna(subset="value")
-        served = catalog.class_means(frame.source, frame.experiment).query("level == 0")
-        names = served["class"].map(lambda number: frame.class_names.get(int(number), str(number)))
-        accuracy = (
-            dict(zip(names, served["accuracy"], strict=True)) if (multipliers["grouping"] == "class").all() else {}
-        )
-        colours = charts.training_colours(list(map(str, measured["group"].unique())), accuracy, frame.dark)
-        absent = sorted(set(map(str, means["group"])) - set(colours))
-        show_chart(
-            charts.training_chart(measured, moved, colours, frame.dark),
-            "training",
-            f"Each group's quantity and {moved}, epoch by epoch.",
-            means,
-            caption=f"Means over seeds, of an epoch's batches. {words.MOVED[moved]}"
-            + (f" Without a training example: {formats.plain(', '.join(absent))}." if absent else ""),
-        )
+        show_training(frame, multipliers)
 
 
-show_page(open_page("pages/mitigation.py", extras.is_mitigated))
+frame = open_page("pages/mitigation.py", extras.is_mitigated)
+show_page(frame)

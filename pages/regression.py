@@ -255,4 +255,5 @@ def show_page(frame: Frame) -> None:
     )
 
 
-show_page(open_page("pages/regression.py"))
+frame = open_page("pages/regression.py")
+show_page(frame)

@@ -99,4 +99,5 @@ def show_page(frame: Frame) -> None:
     )
 
 
-show_page(open_page("pages/subgroups.py"))
+frame = open_page("pages/subgroups.py")
+show_page(frame)

@@ -206,4 +206,5 @@ def show_page(frame: Frame) -> None:
             show_member(frame.source, row, example_set, compared, of, frame.dark)
 
 
-show_page(open_page("pages/writers.py"))
+frame = open_page("pages/writers.py")
+show_page(frame)

@@ -60,18 +60,6 @@ def against_control(
     return Against(float(mean), float(control), float(change.mean()), float(low), float(high), len(pairs))
 
 
-def beside_controls(models: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFrame | None:
-    """The models with the control's accuracy in the place of dense's, and alpha as 1 plus what it has more than the
-    control's; None where a model has no control of its seed and level."""
-    keys, columns = ["seed", "level"], ["accuracy", "alpha"]
-    theirs = controls[[*keys, *columns]].rename(columns={name: f"{name}_control" for name in columns})
-    pairs = models.merge(theirs, on=keys, how="left")
-    if pairs["accuracy_control"].isna().any():
-        return None
-    pairs["alpha"] += 1 - pairs.pop("alpha_control")
-    return pairs.assign(dense_accuracy=pairs.pop("accuracy_control"))
-
-
 def control_runs(levels: pd.DataFrame, controls: Controls) -> pd.Series:
     """The control of each run (index) that trains longer than its dense network and has one of the same seed."""
     runs = levels.drop_duplicates("run").set_index("run")

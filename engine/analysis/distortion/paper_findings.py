@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from engine.analysis.distortion.verdicts import CONFIDENCE, ROUNDING
 from engine.analysis.intervals import t_interval
@@ -42,9 +44,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Alpha by seed of every series at its ratios."""
+    """Alpha by seed of every series at its ratios, seeds in the same order."""
 
-    alpha: dict[tuple[str, float], pd.Series]
+    alpha: dict[tuple[str, float], NDArray[np.float64]]
     ratios: dict[str, list[float]]
     confidence: float
 
@@ -56,12 +58,14 @@ class _Cells:
         """Alpha of the first minus that of the second, seed by seed, against 0."""
         return self._said(*first, self.alpha[first] - self.alpha[second], expected, 0.0)
 
-    def _said(self, series: str, ratio: float, values: pd.Series, expected: int, centre: float) -> Evidence:
-        known = values.dropna()
-        low, high = map(float, t_interval(known.mean(), known.std(), len(known), self.confidence))
+    def _said(self, series: str, ratio: float, values: NDArray[np.float64], expected: int, centre: float) -> Evidence:
+        known = values[~np.isnan(values)]
+        mean = known.mean() if len(known) else np.nan
+        spread = known.std(ddof=1) if len(known) > 1 else np.nan
+        low, high = map(float, t_interval(mean, spread, len(known), self.confidence))
         side = (low > 0) - (high < 0)
         says = SAID[2] if not side else SAID[0] if side == expected else SAID[1]
-        return Evidence(series, ratio, float(known.mean()) + centre, low + centre, high + centre, says)
+        return Evidence(series, ratio, float(mean) + centre, low + centre, high + centre, says)
 
 
 def findings(models: pd.DataFrame, confidence: float = CONFIDENCE) -> list[Finding]:
@@ -72,7 +76,8 @@ def findings(models: pd.DataFrame, confidence: float = CONFIDENCE) -> list[Findi
     """
     models = models[models["ratio"] > 1 + ROUNDING]
     technique = dict(zip(models["series"], models["technique"].astype(str), strict=True))
-    alpha = {key: rows.set_index("seed")["alpha"] for key, rows in models.groupby(["series", "ratio"])}
+    by_seed = models.pivot(index=["series", "ratio"], columns="seed", values="alpha")
+    alpha = dict(zip(by_seed.index, by_seed.to_numpy(float), strict=True))
     ratios = {name: sorted(float(ratio) for series, ratio in alpha if series == name) for name in technique}
     cells = _Cells(alpha, ratios, confidence)
     chance = [name for name in technique if "random" in technique[name]]

@@ -4,9 +4,9 @@ Good 2022, Section 6.2 and its Tables 1-9. Takes the models of `verdicts.at_rati
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -79,12 +79,12 @@ def between_ratios(models: pd.DataFrame, alternative: Alternative = "less") -> p
 
     One-sided as in the paper, whose prior belief is that a higher ratio intensifies more.
     """
-    parts = []
+    parts: list[tuple[object, ...]] = []
     for series, rows in models.groupby("series", observed=True, sort=False):
-        by_seed = rows.pivot(index="seed", columns="ratio", values="alpha").sort_index(axis=1)
-        tests = {(a, b): paired_test(by_seed[a], by_seed[b], alternative) for a, b in pairwise(by_seed.columns)}
-        parts.append(_family({"series": series}, tests))
-    return _together(parts, ["series"])
+        by_seed = _by_seed(rows, "ratio")
+        tests = {(a, b): paired_test(by_seed[a], by_seed[b], alternative) for a, b in pairwise(sorted(by_seed))}
+        parts += _family((series,), tests)
+    return pd.DataFrame(parts, columns=["series", *COLUMNS])
 
 
 def between_series(
@@ -98,37 +98,41 @@ def between_series(
     `paired` by seed where both start from the same dense network (techniques), else independent (networks, data sets).
     """
     names = list(dict.fromkeys(models["series"]))
-    parts = []
+    parts: list[tuple[object, ...]] = []
     for ratio, rows in models.groupby("ratio"):
-        by_seed = rows.pivot(index="seed", columns="series", values="alpha")
+        by_seed = _by_seed(rows, "series")
         test = paired_test if paired else independent_test
         tests = {
             (a, b): test(by_seed[a], by_seed[b], alternative)
             for a, b in (pairs if pairs is not None else combinations(names, 2))
             if a in by_seed and b in by_seed
         }
-        parts.append(_family({"ratio": ratio}, tests))
-    return _together(parts, ["ratio"])
+        parts += _family((ratio,), tests)
+    return pd.DataFrame(parts, columns=["ratio", *COLUMNS])
 
 
-def _family(name: dict[str, object], tests: dict[tuple[object, object], TTest]) -> pd.DataFrame:
-    rows = [{**name, "first": a, "second": b, **asdict(test)} for (a, b), test in tests.items()]
-    table = pd.DataFrame(rows, columns=[*name, *(c for c in COLUMNS if c not in ("n_tests", "p_corrected"))])
-    return table.assign(n_tests=int(table["p"].notna().sum()), p_corrected=bonferroni(table["p"].to_numpy(float)))
+def _by_seed(rows: pd.DataFrame, column: str) -> dict[Any, Floats]:
+    """Alpha of each value of the column, seeds in the same order for all."""
+    wide = rows.pivot(index="seed", columns=column, values="alpha")
+    return dict(zip(wide.columns, wide.to_numpy(float).T, strict=True))
 
 
-def _together(parts: list[pd.DataFrame], keys: list[str]) -> pd.DataFrame:
-    filled = [part for part in parts if len(part)]
-    names = [*keys, *COLUMNS]
-    return pd.concat(filled, ignore_index=True)[names] if filled else pd.DataFrame(columns=names)
+def _family(name: tuple[object], tests: dict[tuple[object, object], TTest]) -> list[tuple[object, ...]]:
+    """One family as rows of its name and COLUMNS."""
+    p = [test.p for test in tests.values()]
+    n_tests = int(np.isfinite(p).sum())
+    return [
+        (*name, a, b, t.difference, t.t, t.df, t.n_first, t.n_second, t.p, n_tests, corrected, t.reason)
+        for ((a, b), t), corrected in zip(tests.items(), bonferroni(p).tolist(), strict=True)
+    ]
 
 
 def _tested(difference: float, error: float, df: float, sizes: tuple[int, int], alternative: Alternative) -> TTest:
     if not error > 1e-12 * max(abs(difference), 1):
         return _untested(difference, *sizes, NO_SPREAD)
     t = difference / error
-    tail = {"less": stdtr(df, t), "greater": stdtr(df, -t), "two-sided": 2 * stdtr(df, -abs(t))}
-    return TTest(float(difference), float(t), float(df), float(tail[alternative]), *sizes)
+    p = 2 * stdtr(df, -abs(t)) if alternative == "two-sided" else stdtr(df, t if alternative == "less" else -t)
+    return TTest(float(difference), float(t), float(df), float(p), *sizes)
 
 
 def _untested(difference: float, n_first: int, n_second: int, reason: str) -> TTest:

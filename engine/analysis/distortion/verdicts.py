@@ -144,16 +144,13 @@ def cells(models: pd.DataFrame, confidence: float = CONFIDENCE) -> pd.DataFrame:
 
 def helpful_ranges(table: pd.DataFrame) -> list[HelpfulRange]:
     """The range of each series of `cells`, the one that ends sparsest first; at a tie, the one with least alpha."""
-    ranges = [
-        _range(str(series), _facts(rows.sort_values("ratio")))
-        for series, rows in table.groupby("series", observed=True, sort=False)
-    ]
+    found: dict[str, list[Cell]] = {str(series): [] for series in table["series"]}
+    rows = table.sort_values("ratio")
+    columns = (rows[name].tolist() for name in Cell.__dataclass_fields__)
+    for series, *values in zip(rows["series"], *columns, strict=True):
+        found[str(series)].append(Cell(*values))
+    ranges = [_range(series, facts) for series, facts in found.items()]
     return sorted(ranges, key=lambda r: (-r.last.ratio, r.last.alpha) if r.last else (0.0, 0.0))
-
-
-def _facts(rows: pd.DataFrame) -> tuple[Cell, ...]:
-    names = list(Cell.__dataclass_fields__)
-    return tuple(Cell(**row) for row in rows[names].to_dict("records"))
 
 
 def _range(series: str, found: Sequence[Cell]) -> HelpfulRange:

@@ -71,11 +71,15 @@ def experiment_series(frame: Frame, by: By, way: str) -> list[Series]:
 def table_of(series: Sequence[Series], read: Callable[[Experiment], pd.DataFrame]) -> pd.DataFrame:
     """The rows of each series, of what `read` gives of its experiment, with its label as `series`."""
     parts = []
-    for one in series:
-        rows = read(one.experiment)
-        for name, value in zip(VARIANT, one.variant, strict=True):
-            rows = rows[(rows[name] == value).to_numpy()]
-        parts.append(rows.assign(series=one.label))
+    for experiment in dict.fromkeys(one.experiment for one in series):
+        rows = read(experiment)
+        labels = {one.variant: one.label for one in series if one.experiment == experiment}
+        variants = rows.groupby(list(VARIANT), observed=True, sort=False).indices
+        parts += [
+            rows.take(variants[variant]).assign(series=label)
+            for variant, label in labels.items()
+            if variant in variants
+        ]
     return pd.concat(parts, ignore_index=True)
 
 

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_rel
 
-from engine.analysis.curves.controls import against_control, beside_controls
+from engine.analysis.curves.controls import against_control
+from engine.analysis.distortion.series_controls import series_beside_controls
 
 
 def table(values: dict[tuple[int, int], float]) -> pd.DataFrame:
@@ -45,13 +46,13 @@ def test_models_beside_controls_are_what_pairs_give() -> None:
     models, controls = (
         table(dict(zip(keys, rng.random(8), strict=True))).assign(alpha=rng.random(8)) for _ in range(2)
     )
-    models["dense_accuracy"] = 0.5
+    models = models.assign(dense_accuracy=0.5, series="tuned")
     shuffled = controls.sample(frac=1, random_state=2)
-    found = beside_controls(models, shuffled)
-    assert found is not None and list(found) == [*models]
+    found, controlled = series_beside_controls(models, {"tuned": shuffled})
+    assert controlled == {"tuned"} and list(found) == [*models]
     for level in (1, 2):
         pairs = against_control(models[models["level"] == level], controls, "alpha")
         assert pairs is not None
         assert found.loc[found["level"] == level, "alpha"].mean() - 1 == pytest.approx(pairs.change)
     np.testing.assert_allclose(found["dense_accuracy"], controls["accuracy"])
-    assert beside_controls(models, shuffled[shuffled["seed"] > 0]) is None, "a seed has no control"
+    assert series_beside_controls(models, {"tuned": shuffled[shuffled["seed"] > 0]})[1] == frozenset(), "one lacks it"
