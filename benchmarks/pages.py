@@ -26,7 +26,7 @@ BEFORE = "cae0918af2a33e584120ae158c420df4a63ca4e2"
 """The last commit of version 0.1.0."""
 
 MOST_TIME, MOST_BYTES = 1 / 2, 1 / 3
-N_ROUNDS = 3
+N_ROUNDS = 2
 MOVES: dict[str, dict[str, tuple[object, ...]]] = {
     "": {"treatments": ("Rewind", "Finetune")},
     "class_curves": {

@@ -14,7 +14,7 @@ from pages.shared.charts.class_look import ClassLook
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import technique_name, treatment_name, variant_name
-from pages.shared.pickers import choose_axis, with_baselines
+from pages.shared.pickers import choose_axis
 from pages.shared.training_note import training_of
 from pages.views.class_curves import charts, words
 from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
@@ -73,10 +73,16 @@ def show_page(frame: Frame) -> None:
     totals = totals[totals["mitigation"] == mitigation]
     of_model = totals[(totals["technique"] == technique) & (totals["treatment"] == treatment)]
     models, classes = (
-        rows[(rows["technique"] == technique) & (rows["treatment"] == treatment) & (rows["mitigation"] == mitigation)]
-        for rows in (read(frame.source, frame.experiment) for read in (catalog.levels, catalog.classes))
+        rows[
+            (
+                (rows["technique"] == technique) & (rows["treatment"] == treatment) & (rows["mitigation"] == mitigation)
+            ).to_numpy()
+        ]
+        for rows in (
+            catalog.levels(frame.source, frame.experiment),
+            controls.classes_beside_baselines(frame.source, frame.experiment, frame.baseline),
+        )
     )
-    classes = with_baselines(frame, classes)
     dense = shown[shown["level"] == 0].set_index("class")["accuracy"].reindex(shown["class"].unique())
     look = ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, frame.dark)
 

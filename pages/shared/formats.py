@@ -4,6 +4,7 @@ import csv
 import html
 import math
 import re
+from functools import lru_cache
 
 import pandas as pd
 
@@ -22,6 +23,7 @@ def percent(value: float, digits: int = 1) -> str:
     return MISSING if _unknown(value) else f"{100 * value:.{digits}f} %"
 
 
+@lru_cache(4096)
 def sparsity(value: float) -> str:
     """A sparsity with enough digits to tell levels apart: "48.8 %", "98.85 %", "99.954 %"."""
     if _unknown(value):
@@ -86,6 +88,7 @@ def in_points(measure: str) -> bool:
     return measure not in UNFAIRNESS or UNFAIRNESS[measure].unit == "points"
 
 
+@lru_cache(4096)
 def seeds(n: float) -> str:
     """A number of seeds as "6 seeds"."""
     return MISSING if _unknown(n) else "1 seed" if n == 1 else f"{count(n)} seeds"

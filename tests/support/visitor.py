@@ -1,7 +1,7 @@
 """A visitor without a browser: opens a page over the dashboard's socket, moves widgets, times each rerun.
 
 As a browser does, it asks for no more than the fragment that a widget stands in, and says which messages it has, so
-that they are not sent again; it keeps those of the rerun before, a browser those of the last two.
+that they are not sent again; it has what stands on the page, a browser what stood there two reruns ago as well.
 """
 
 import time
@@ -61,7 +61,8 @@ class Visitor:
     """Texts of the last rerun."""
     _states: WidgetStates = field(default_factory=WidgetStates)
     _script: str = ""
-    _cached: set[str] = field(default_factory=set)
+    _cached: dict[tuple[int, ...], str] = field(default_factory=dict)
+    """The message of each place of the page that need not be sent again."""
     _socket: ClientConnection | None = None
 
     async def __aenter__(self) -> "Visitor":
@@ -108,12 +109,11 @@ class Visitor:
         else:
             ask.rerun_script.page_name = self.page
         ask.rerun_script.fragment_id = fragment
-        ask.rerun_script.cached_message_hashes.extend(sorted(self._cached))
+        ask.rerun_script.cached_message_hashes.extend(sorted(set(self._cached.values())))
         ask.rerun_script.context_info.timezone = "UTC"
         ask.rerun_script.context_info.locale = "en-US"
         ask.rerun_script.context_info.url = f"{self.address}/{self.page}"
         self.markdown.clear()
-        before, self._cached = self._cached, set()
         began, n_bytes, errors = time.perf_counter(), 0, []
         await self._socket.send(ask.SerializeToString())
         while True:
@@ -125,16 +125,16 @@ class Visitor:
             if message.WhichOneof("type") == "script_finished":
                 if message.script_finished not in DONE:
                     errors.append(ForwardMsg.ScriptFinishedStatus.Name(message.script_finished))
-                self._cached |= before if fragment else set()
                 return Rerun(time.perf_counter() - began, n_bytes, tuple(errors))
 
     def _take(self, message: ForwardMsg) -> list[str]:
         """Keep what a message shows; the errors in it."""
         kind = message.WhichOneof("type")
-        if message.metadata.cacheable:
-            self._cached.add(message.hash)
-        if kind == "ref_hash":
-            self._cached.add(message.ref_hash)
+        if kind in ("delta", "ref_hash"):
+            place = tuple(message.metadata.delta_path)
+            self._cached.pop(place, None)
+            if kind == "ref_hash" or message.metadata.cacheable:
+                self._cached[place] = message.ref_hash if kind == "ref_hash" else message.hash
         if kind == "navigation":
             self._script = message.navigation.page_script_hash
         if kind == "page_not_found":

@@ -48,6 +48,13 @@ def baselines(source: Source, experiment: Experiment, chosen: str) -> pd.DataFra
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
+def classes_beside_baselines(source: Source, experiment: Experiment, chosen: str) -> pd.DataFrame:
+    """`classes` with the accuracy of their baselines as `before`, and its kind, by the choice in the frame."""
+    pairs = baselines(source, experiment, chosen)
+    return baseline.beside_baselines(classes(source, experiment), control_classes(source, experiment), pairs)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
 def classes_with_controls(source: Source, experiment: Experiment) -> pd.DataFrame:
     """`class_means` with the mean accuracy of the controls beside them."""
     pairs = baselines(source, experiment, baseline.CONTROL)

@@ -93,10 +93,11 @@ def _trace(name: str, colour: str, treatment: str) -> dict[str, Any]:
 
 def _models(rows: pd.DataFrame) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
     """The columns of each technique, treatment and mitigation by level, in the order of their tables, ours first."""
-    groups = rows.sort_values("level").groupby(MODEL_LEVEL[:3], observed=True)
+    rows = rows.sort_values("level")
+    columns = {str(name): rows[name].to_numpy() for name in rows if name not in MODEL_LEVEL[:3]}
     parts = [
-        (tuple(map(str, key)), {str(name): part[name].to_numpy() for name in part if name not in MODEL_LEVEL[:3]})
-        for key, part in groups
+        (tuple(map(str, model)), {name: values[places] for name, values in columns.items()})
+        for model, places in rows.groupby(MODEL_LEVEL[:3], observed=True).indices.items()
     ]
     technique_place, treatment_place = _place(TECHNIQUES), _place(DASHES)
     return sorted(parts, key=lambda part: (technique_place(part[0][0]), treatment_place(part[0][1])))
