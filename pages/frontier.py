@@ -1,120 +1,146 @@
 """Which pruned network should we ship?"""
 
-import numpy as np
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.frontier.choice import choices_by_measure, choose
+from engine.analysis.curves.baseline import compared
+from engine.analysis.frontier.choice import Choice, choices_by_measure, choose
+from engine.analysis.frontier.floors import allowed
+from engine.analysis.frontier.frontier_band import frontier_band
+from engine.analysis.frontier.promised_points import PromisedPoints, promised_points
 from engine.analysis.frontier.stability import agreement
+from engine.analysis.frontier.three_objectives import pareto_front_3d, techniques_on_front
 from engine.analysis.frontier.weight_ranges import change_over_weights
-from engine.analysis.unfairness import UNFAIRNESS
-from pages.shared.cache import catalog, extras
-from pages.shared.cache.points import by_seed, by_seed_and_point, class_rows, hover_texts
+from pages.shared.cache import extras
+from pages.shared.cache.between import tally
+from pages.shared.cache.points import by_seed, by_seed_and_point, group_means, group_rows, hover_texts
 from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import open_page
-from pages.shared.layout import show_chart
+from pages.shared.layout import answer, show_chart
 from pages.shared.names import measure_name
-from pages.shared.pickers import choose_axis, forget_unfit
-from pages.views.frontier import charts, tables
+from pages.views.frontier import charts, side_charts, tables, words
+from pages.views.frontier.controls import BY_PROMISE, BY_THREE, Question, ask
 from pages.views.frontier.decision_record import decision_html, decision_json
+from pages.views.frontier.optimism import optimism_of
+from pages.views.frontier.payers import payer_sentence, payers, warning_sentence
 from pages.views.frontier.sizes import size_sentence, size_table
+from pages.views.frontier.space_chart import space_chart
 from pages.views.frontier.sureness import WINNER_COLUMNS, winners_caption, winners_table
-from pages.views.frontier.words import choice_sentence, no_choice, stakeholder_sentence
 
-WEIGHTS = [tables.weight_text(10 ** (step / 10)) for step in range(-20, 31)]
+
+def promised(asked: Question) -> PromisedPoints:
+    """What learn-then-test allows of the points, by what chooses."""
+    means = compared(group_means(asked.between), frame.baseline)
+    names = tally(asked.between).names
+    means = means.assign(name=[names.get(int(n), str(n)) for n in means["class"]])
+    return promised_points(asked.points, means, asked.limits, asked.risk)
+
+
+def chosen_at(asked: Question, weight: float) -> Choice:
+    """The choice at this weight."""
+    points = asked.points
+    return choose(points, asked.limits["accuracy"], weight, asked.measure, allowed(points, asked.group_limits))
+
 
 frame = open_page("pages/frontier.py")
-points = frame.keep(catalog.operating(frame.source, frame.experiment))
-seeds = by_seed(frame.source, frame.experiment)
-
-# -- what the stakeholder wants ---------------------------------------------------------------------------------------
 above = st.container()
-lowest, highest = (float(np.floor(100 * points["accuracy"].min())), float(np.ceil(100 * points["accuracy"].max())))
-dense = points.loc[points["level"] == 0, "accuracy"].mean()
-usual = round(100 * (dense if dense == dense else points["accuracy"].max()) - 1, 1)
-left, middle, right = st.columns([3, 3, 2.5], gap="medium")
-forget_unfit("threshold", lambda percent: min(lowest, highest - 1) <= percent <= highest)
-threshold = left.slider(
-    "Accuracy at least",
-    min(lowest, highest - 1),
-    highest,
-    min(max(usual, lowest), highest),
-    0.1,
-    format="%.1f %%",
-    key="threshold",
-    bind="query-params",
-    help="Networks with a lower mean accuracy are out. It starts one point below the dense network.",
-)
-weight = middle.select_slider(
-    "Fairness counts so many times as much as sparsity",
-    WEIGHTS,
-    "1",
-    key="weight",
-    bind="query-params",
-    help="Value = sparsity − weight × unfairness. At weight 1, one point of unfairness is worth one point of sparsity.",
-)
-labels = {row.label: key for key, row in UNFAIRNESS.items() if points[key].notna().any()} or {"Max - min": "max_min"}
-measure = labels[
-    right.selectbox(
-        "Unfairness",
-        list(labels),
-        key="measure",
-        bind="query-params",
-        help="\n\n".join(f"**{row.label}**: {row.help}" for row in UNFAIRNESS.values()),
-    )
-]
-options = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
-with options:
-    scale = choose_axis("linear")
-place = options.container(width=320)
-two = options.toggle(
-    "Second stakeholder", key="two", bind="query-params", help="Compare with another weight.", width="content"
-)
-second_weight = (
-    place.select_slider("The second stakeholder's weight", WEIGHTS, "100", key="weight2", bind="query-params")
-    if two
-    else None
-)
+asked = ask(frame)
+points, tested, measure = asked.points, asked.tested, asked.measure
 
 # -- what follows from it ---------------------------------------------------------------------------------------------
-choice = choose(points, threshold / 100, float(weight), measure)
-second = choose(points, threshold / 100, float(second_weight), measure) if second_weight else None
+choice = chosen_at(asked, asked.weight)
+promise = promised(asked) if asked.rule == BY_PROMISE else None
+if promise is not None:
+    if promise.chosen is None:
+        above.info(words.no_promise(points, promise, dict(asked.limits)), icon=":material/info:")
+        st.dataframe(tables.promise_table(points, promise), hide_index=True, alt="What stops each technique.")
+        st.stop()
+    choice = replace(choice, chosen=promise.chosen, twins=(), runner_up=None, against_runner_up=None)
 if choice.chosen is None:
-    above.info(no_choice(choice, points), icon=":material/info:")
+    above.info(words.no_choice(choice, points), icon=":material/info:")
     st.stop()
-grid = by_seed_and_point(frame.source, frame.experiment, measure)
-trust = agreement(points, seeds, choice, grid=grid)
-wins = change_over_weights(points, choice, charts.WEIGHTS)
-above.markdown(choice_sentence(points, choice, trust))
-if second is not None:
-    above.markdown(stakeholder_sentence(points, choice, second))
-if caution := tables.caution(frame, points, points.iloc[choice.chosen], measure):
-    above.caption(caution)
+second = chosen_at(asked, asked.second_weight) if asked.second_weight and promise is None else None
+grid = by_seed_and_point(asked.between, measure)
+trust = agreement(points, by_seed(asked.between), choice, grid=grid)
+wins = change_over_weights(points, choice, side_charts.WEIGHTS)
+winners = winners_table(points, grid, choice, trust) if trust.verdict.word and promise is None else None
+if asked.rule == BY_THREE:
+    unbeaten = pareto_front_3d(points["sparsity"], points[measure], points["accuracy"])
+    choice = replace(choice, frontier=unbeaten & choice.survivors)
+number = int(points["point"].to_numpy()[choice.chosen])
+paying = payers(frame, asked.between, number)
+said = (
+    words.choice_sentence(points, tested, choice, trust)
+    if promise is None
+    else words.promise_sentence(points, tested, choice, asked.risk)
+)
+texts = [said, words.detail_sentence(points, choice, trust) if promise is None else "", payer_sentence(paying)]
+with above:
+    answer(said)
+    if warned := warning_sentence(paying, asked.between, asked.warning):
+        st.warning(warned, icon=":material/warning:")
+    if promise is not None:
+        st.markdown(f"The promise: {words.promised_words(dict(asked.limits))}; shared by all techniques' sequences.")
+    if second is not None:
+        st.markdown(words.stakeholder_sentence(points, choice, second))
+    st.markdown(" ".join(text for text in texts[1:] if text))
+    luck = st.empty()
+    if caution := tables.caution(frame, tested, tested.iloc[choice.chosen], measure):
+        st.caption(caution)
 
-every_text = hover_texts(frame.source, frame.experiment, measure)
-texts = [every_text[number] for number in points["point"].tolist()]
-scatter, classes = st.columns([2, 1], gap="medium")
+hovers = hover_texts(asked.between, measure)
+shown = [hovers[place] for place in points["point"].tolist()]
+beside = charts.Extras(
+    second=second,
+    band=frontier_band(points, grid, choice),
+    tested=tested if asked.between.split != "test" else None,
+    between=" x ".join(asked.between.columns),
+    equal_value=promise is None,
+)
+scatter, groups = st.container(key="beside-frontier").columns([2, 1], gap="medium")
 with scatter:
-    figure = charts.frontier_chart(points, choice, texts, frame.dark, scale, second)
     kept, out = int(choice.survivors.sum()), int((~choice.survivors).sum())
     show_chart(
-        figure,
+        charts.frontier_chart(points, choice, shown, frame.dark, asked.scale, beside),
         "frontier",
         f"Sparsity against {measure_name(measure)} for {kept} networks; the chosen one is starred.",
         lambda: tables.frontier_table(points, choice, wins, trust),
-        caption=f"{out} of {len(points)} networks stay below the threshold and are not drawn. Faint: another one is "
-        "sparser and fairer.",
+        caption=f"{out} of {len(points)} networks break a floor (small grey dots). Hollow: beaten on both counts. "
+        "Circles rewind, diamonds finetune. Band: 90 % of frontiers with redrawn seeds; whiskers: 95 %.",
     )
-with classes:
-    table = class_rows(frame.source, frame.experiment, int(points["point"].to_numpy()[choice.chosen]), frame.baseline)
-    class_figure = charts.class_chart(table, frame.dark)
-    alt = "Accuracy of each class, unpruned and at the chosen point."
-    trained = " Unpruned: trained as long." if "control" in table else ""
-    show_chart(class_figure, "chosen-classes", alt, table, caption=f"The class that loses most is on top.{trained}")
+with groups:
+    table = group_rows(asked.between.on_test(), number, frame.baseline)
+    word = words.between_name(asked.between.columns).lower()
+    least = tested.loc[tested["accuracy"] >= tested["accuracy"].max() - charts.REACH, "lowest"].min()
+    trained = " Unpruned: the same training time." if "control" in table else ""
+    most = f" The {side_charts.MOST_GROUPS} of {len(table)} that lose most." * (len(table) > side_charts.MOST_GROUPS)
+    left_out = tally(asked.between.on_test()).left_out
+    small = f" Left out, under 20 examples or without a value: {len(left_out)}." * bool(len(left_out))
+    show_chart(
+        side_charts.group_chart(table, frame.dark, word.removesuffix("es") if word == "classes" else word, least),
+        "chosen-classes",
+        f"Accuracy of each of the {word}, unpruned and at the chosen point.",
+        table,
+        caption=f"Who loses most is on top, with test examples; whiskers: 95 % over seeds.{trained}{most}{small}",
+    )
 
-st.markdown("##### At which weights the choice changes")
-strip = charts.weight_strip(wins, points, [float(w) for w in (weight, second_weight) if w], frame.dark)
-show_chart(strip, "weights", "Which point wins at which weight; the line marks the weight chosen.", wins)
+if promise is None:
+    st.markdown("##### At which weights the choice changes")
+    weights = [weight for weight in (asked.weight, asked.second_weight) if weight]
+    strip = side_charts.weight_strip(wins, points, weights, frame.dark)
+    show_chart(strip, "weights", "Which point wins at which weight; the mark is at the weight chosen.", wins)
+else:
+    st.markdown("##### How far each technique keeps the promise")
+    st.dataframe(tables.promise_table(points, promise), hide_index=True, alt="How far each technique may be pruned.")
+if asked.rule == BY_THREE:
+    st.markdown("##### Is this technique ever Pareto-optimal?")
+    verdicts = techniques_on_front(points[points["level"] > 0], unbeaten[(points["level"] > 0).to_numpy()])
+    st.dataframe(tables.technique_table(verdicts), hide_index=True, alt="Whether each technique is ever unbeaten.")
+    st.caption(
+        "In sparsity, fairness and accuracy at once; no floor is set here, and the dense network does not count."
+    )
 
 st.markdown("##### The frontier")
 st.dataframe(
@@ -125,10 +151,10 @@ st.dataframe(
 )
 if trust.table["reason"].any():
     st.caption("A network with one seed takes part with its one value; how sure it is cannot be said.")
-if trust.verdict.word:
+if winners is not None:
     st.markdown("##### How sure the choice is")
     st.dataframe(
-        winners_table(points, grid, choice, trust),
+        winners,
         hide_index=True,
         column_config=WINNER_COLUMNS,
         alt="How often each network wins when seeds are drawn again.",
@@ -138,12 +164,9 @@ if trust.verdict.word:
 others, record = st.columns([3, 2], gap="large")
 with others:
     st.markdown("##### Under other measures of unfairness")
-    st.dataframe(
-        tables.measures_table(points, choices_by_measure(points, threshold / 100, float(weight))),
-        hide_index=True,
-        alt="The choice under each measure.",
-    )
-    st.caption("The weight is the same number for each; Intensification and Excessive loss gap are not in points.")
+    by_measure = choices_by_measure(points, asked.limits["accuracy"], asked.weight, allowed=choice.allowed)
+    st.dataframe(tables.measures_table(points, by_measure), hide_index=True, alt="The choice under each measure.")
+    st.caption("Weights cannot be compared across measures; Intensification and Excessive loss gap are not in points.")
 with record:
     st.markdown("##### Decision record")
     st.write("The choice with its reasons, numbers and limits, to keep or to hand on.")
@@ -151,41 +174,46 @@ with record:
     def figures() -> dict[str, Drawing]:
         """The page's charts for a record, which is light always."""
         return {
-            "Sparsity and unfairness": charts.frontier_chart(points, choice, texts, False, scale, second),
-            "Classes, unpruned and chosen": charts.class_chart(table, False),
+            "Sparsity and unfairness": charts.frontier_chart(points, choice, shown, False, asked.scale, beside),
+            f"{words.between_name(asked.between.columns)}, unpruned and chosen": side_charts.group_chart(table, False),
         }
 
-    name, address = f"decision-{frame.name}", tables.link(frame, choice)
+    name, address = f"decision-{frame.name}", tables.link(frame, asked)
     files = st.container(horizontal=True)
     files.download_button(
         "HTML, for people",
-        lambda: decision_html(tables.decision(frame, points, choice, trust, address), figures()),
+        lambda: decision_html(tables.decision(frame, asked, choice, texts, address), figures()),
         f"{name}.html",
         "text/html",
         key="record-html",
     )
     files.download_button(
         "JSON, for machines",
-        lambda: decision_json(tables.decision(frame, points, choice, trust, address)),
+        lambda: decision_json(tables.decision(frame, asked, choice, texts, address)),
         f"{name}.json",
         "application/json",
         key="record-json",
     )
 
 sizes = extras.sizes(frame.source, frame.experiment)
-if len(sizes) and len(small := size_table(sizes, points, measure)):
+if len(sizes) and len(small_files := size_table(sizes, points, measure)):
     st.markdown(
         "##### Size on disk",
         help="The network's weights as a safetensors file, mean over seeds. Recorded where a technique quantizes.",
     )
-    st.markdown(size_sentence(small))
-    number = st.column_config.NumberColumn
-    shapes = {"accuracy": number(format="%.1f %%"), "kB": number(format="%.0f"), "kB zipped": number(format="%.0f")}
-    st.dataframe(small, hide_index=True, column_config=shapes, alt="Size on disk of each quantized network.")
+    st.markdown(size_sentence(small_files))
+    column = st.column_config.NumberColumn
+    shapes = {"accuracy": column(format="%.1f %%"), "kB": column(format="%.0f"), "kB zipped": column(format="%.0f")}
+    st.dataframe(small_files, hide_index=True, column_config=shapes, alt="Size on disk of each quantized network.")
 
-if st.toggle("Show accuracy as the third dimension", key="space", bind="query-params"):
-    space = charts.space_chart(points, choice, texts, frame.dark)
+if st.toggle("Show accuracy as the third dimension", key="space", bind="query-params") or asked.rule == BY_THREE:
+    space = space_chart(points, choice, shown, frame.dark)
     columns = ["technique", "treatment", "level", "sparsity", "accuracy", measure]
     show_chart(
         space, "space-chart", "Sparsity, unfairness and accuracy of every network.", pd.DataFrame(points[columns])
     )
+
+# Last, because halves take a moment to be counted the first time.
+if promise is None:
+    found, members = optimism_of(asked, choice)
+    luck.caption(words.optimism_sentence(found, measure, asked.between.split != "test", members))

@@ -136,19 +136,19 @@ def technique_at(key: str, level: int) -> str:
     return technique_name(str(key)) if level else "Dense"
 
 
-def point_hovers(points: pd.DataFrame, measure: str, worst: pd.DataFrame) -> list[str]:
+def point_hovers(points: pd.DataFrame, measure: str, worst: pd.DataFrame, group: str = "class") -> list[str]:
     """What hover says of each operating point: variant, level, sparsity, accuracy, unfairness, worst class, seeds.
 
-    `worst` has the columns point, name and accuracy of the class with the lowest accuracy.
+    `worst` has the columns point, name and accuracy of the class, or `group` of another kind, with the lowest accuracy.
     """
     worst_of = dict(zip(worst["point"], zip(worst["name"], worst["accuracy"], strict=True), strict=True))
     columns = ("point", "technique", "treatment", "mitigation", "level", "sparsity", "accuracy", "accuracy_sd")
     values = zip(*(points[name].tolist() for name in (*columns, measure, "n_seeds")), strict=True)
     rows = (dict(zip((*columns, measure, "n_seeds"), row, strict=True)) for row in values)
-    return ["<br>".join(_hover_lines(row, measure, worst_of.get(row["point"]))) for row in rows]
+    return ["<br>".join(_hover_lines(row, measure, worst_of.get(row["point"]), group)) for row in rows]
 
 
-def _hover_lines(row: Mapping[str, Any], measure: str, worst: tuple[str, float] | None) -> list[str]:
+def _hover_lines(row: Mapping[str, Any], measure: str, worst: tuple[str, float] | None, group: str) -> list[str]:
     several = row["n_seeds"] > 1
     lines = [
         f"<b>{point_label(row)}</b>",
@@ -158,7 +158,7 @@ def _hover_lines(row: Mapping[str, Any], measure: str, worst: tuple[str, float] 
         f"{measure_name(measure)} {formats.unfairness(row[measure], measure)}",
     ]
     if worst is not None:
-        lines.append(f"worst class {formats.chart_text(worst[0])}: {formats.percent(worst[1])}")
+        lines.append(f"worst {group} {formats.chart_text(worst[0])}: {formats.percent(worst[1])}")
     return [*lines, f"{row['n_seeds']} seed{'s' if several else ''}"]
 
 

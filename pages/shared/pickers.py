@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from engine.analysis.columns import is_mitigated
 from engine.analysis.curves.baseline import beside_baselines
@@ -16,7 +14,7 @@ from engine.analysis.example_columns import group_columns, member_columns
 from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.store.study import examples_name
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.cache import catalog, controls
 from pages.shared.cache.pairs import Asked, pairs
 from pages.shared.frame import Frame, stop_with
@@ -103,14 +101,12 @@ class VariantLook:
 
 def choose_axis(usual: str) -> str:
     """Ask for one of SCALES."""
-    return st.segmented_control(
+    return bound.one_from_row(
         "Axis",
         list(SCALES),
-        default=usual,
-        required=True,
-        format_func=lambda scale: SCALES[scale],
-        key="axis",
-        bind="query-params",
+        "axis",
+        SCALES.__getitem__,
+        usual=usual,
         help="Most happens beyond 90 % sparsity; the log scale of the weights kept gives it room.",
     )
 
@@ -203,32 +199,22 @@ def choose_variant(rows: pd.DataFrame, techniques: Iterable[str], look: VariantL
     return rows, words
 
 
-def forget_unfit(key: str, fits: Callable[[Any], bool]) -> None:
-    """Let a control start at its default where what it remembers no longer fits the study now chosen."""
-    if key in st.session_state and not fits(st.session_state[key]):
-        del st.session_state[key]
-
-
 def choose_level(labels: Mapping[int, str], usual: int, start: str) -> int:
     """One of the levels, by its sparsity; `start` says in words where the slider starts."""
-    forget_unfit("level", labels.__contains__)
-    return int(
-        st.select_slider(
-            "Sparsity",
-            list(labels),
-            usual,
-            format_func=labels.__getitem__,
-            key="level",
-            bind="query-params",
-            help=f"Share of the weights that is cut. It starts at {start}.",
-            width=320,
-        )
+    return bound.one_on_a_scale(
+        "Sparsity",
+        list(labels),
+        usual,
+        "level",
+        labels.__getitem__,
+        help=f"Share of the weights that is cut. It starts at {start}.",
+        width=320,
     )
 
 
 def choose_one(label: str, options: Iterable[str], key: str, text: str | None = None, width: int = 190) -> str:
     """One of the options; `text` is the help."""
-    return str(st.selectbox(label, list(options), key=key, bind="query-params", help=text, width=width))
+    return bound.one_from_list(label, list(options), key, help=text, width=width)
 
 
 def distinct(keys: Iterable[str], named: Callable[[str], str]) -> dict[str, str]:

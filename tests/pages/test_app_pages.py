@@ -29,6 +29,7 @@ from pages.shared import formats, protocol
 from pages.shared import training_note as gains
 from pages.shared.cache import catalog as load
 from pages.shared.cache import points as load_points
+from pages.shared.cache.between import Between
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.frame import MENU, Entry
 from pages.shared.names import variant_name
@@ -242,7 +243,7 @@ def test_a_control_tells_training_from_pruning(tmp_path: Path, open_page: OpenPa
     assert "Finetuned networks are compared with one that trained as long" in words(app)
     points = load.operating(source, experiment)
     point = points[(points["treatment"] == "finetune") & (points["level"] == tuned["level"])]["point"].iloc[0]
-    rows = load_points.class_rows(source, experiment, int(point))
+    rows = load_points.group_rows(Between(source, experiment), int(point))
     counts = catalog.refresh(study).control_classes
     counts = counts[counts["level"] == tuned["level"]].assign(share=counts["correct"] / counts["n"])
     expected = counts.groupby("class")["share"].mean().rename(load.class_names(source, experiment).get)
@@ -379,7 +380,8 @@ def test_method_explains_every_split() -> None:
 
 def test_method_says_that_the_choice_is_made_on_what_it_reports(open_page: OpenPage) -> None:
     text = words(open_page("pages/method.py", "planted"))
-    assert "chooses on the test numbers that it reports" in text and "picks n" not in text
+    assert "chooses on validation and reports the test split" in text
+    assert "there the Frontier chooses on the test numbers that it reports" in text and "picks nothing" not in text
     sentences = re.split(r"(?<=[.:]) ", f"{method.TEST_SPLIT} {' '.join(method.GRADIENTS)}")
     assert max(len(sentence.split()) for sentence in sentences) <= 30
 

@@ -15,16 +15,26 @@ from jinja2 import UndefinedError
 from markupsafe import escape
 
 from engine.analysis.frontier.choice import Choice, choose
+from engine.analysis.frontier.floors import broken
 from engine.analysis.frontier.rejected import rivals
-from engine.analysis.frontier.stability import agreement
+from engine.analysis.frontier.stability import Agreement, agreement
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache import points as load_points
+from pages.shared.cache.between import Between
 from pages.shared.frame import Frame
 from pages.views.frontier import tables as records
-from pages.views.frontier.decision_record import LIMITS, TEMPLATES, Decision, decision_html, decision_json
-from pages.views.frontier.words import choice_sentence
+from pages.views.frontier.controls import Question
+from pages.views.frontier.decision_record import (
+    CHOSEN_ON,
+    LIMITS,
+    TEMPLATES,
+    Decision,
+    decision_html,
+    decision_json,
+)
+from pages.views.frontier.words import choice_sentence, detail_sentence
 from tests.support.studies import make_study
 
 NASTY = "</script><img src=x onerror=alert(1)>*b* \\ \"quoted\" & 'so'"
@@ -52,7 +62,7 @@ def framed(name: str) -> tuple[Frame, pd.DataFrame]:
     """A study with all of its techniques, and its points."""
     source = load.source(name)
     experiment = load.experiments(source)[0]
-    points = load.operating(source, experiment)
+    points = load_points.operating(Between(source, experiment))
     keys = (tuple(map(str, points[column].unique())) for column in ("technique", "treatment"))
     return Frame(source, name, experiment, *keys, dark=False), points
 
@@ -61,8 +71,21 @@ def made(name: str, threshold: float = 0.8, weight: float = 1.0) -> tuple[Decisi
     """The decision on a study with all of its techniques, its points and the choice."""
     frame, points = framed(name)
     choice = choose(points, threshold, weight)
-    trust = agreement(points, load_points.by_seed(frame.source, frame.experiment), choice)
-    return records.decision(frame, points, choice, trust, records.link(frame, choice)), points, choice
+    asked = question(frame, points, threshold, weight)
+    said = choice_sentence(points, points, choice, trusted(frame, points, choice))
+    return records.decision(frame, asked, choice, [said], records.link(frame, asked)), points, choice
+
+
+def question(frame: Frame, points: pd.DataFrame, threshold: float, weight: float) -> Question:
+    """What the page would be asked."""
+    limits = {"accuracy": threshold}
+    between = Between(frame.source, frame.experiment)
+    return Question(between, points, points, "max_min", "weight", limits, weight, None, 0.1, 0.05, "kept")
+
+
+def trusted(frame: Frame, points: pd.DataFrame, choice: Choice) -> Agreement:
+    """How sure the choice is."""
+    return agreement(points, load_points.by_seed(Between(frame.source, frame.experiment)), choice)
 
 
 def strict(text: str) -> Any:
@@ -102,15 +125,20 @@ def test_json_holds_the_choice_and_why_rivals_lost() -> None:
         "weight": 1.0,
         "unfairness": "max_min",
         "value": "sparsity - weight * unfairness",
+        "name": "weight",
+        "fair_between": "Classes",
+        "floors": {"accuracy": 0.8},
+        "chosen_on": "test",
+        "reported_on": "test",
     }
     for name in ("sparsity", "accuracy", "max_min"):
         assert found["chosen"][name] == pytest.approx(chosen[name], abs=1e-6)
     assert found["chosen"]["technique"] == chosen["technique"] and found["chosen"]["n_seeds"] == 3
     assert found["runner_up"]["level"] == points["level"].iloc[choice.runner_up]
     assert len(found["rivals"]) == len(points) - 1
-    reasons = rivals(points, choice)["reason"]
+    reasons = rivals(points, choice, broken(points, {"accuracy": 0.8}))["reason"]
     assert [row["reason"].split(" by ")[0] for row in found["rivals"]] == list(reasons)
-    assert found["limits"] == list(LIMITS) and found["study"] == "A study & more"
+    assert found["limits"] == [CHOSEN_ON["test"], *LIMITS] and found["study"] == "A study & more"
 
 
 def test_a_gain_by_longer_training_is_said() -> None:
@@ -120,7 +148,7 @@ def test_a_gain_by_longer_training_is_said() -> None:
     better = records.caution(frame, points, tuned.replace(tuned["accuracy"], 1.0), "max_min")
     assert "but trained for 4 epochs in all, that one for 1" in better
     decision = replace(made("planted")[0], cautions=[better])
-    assert strict(decision_json(decision))["limits"] == [better, *LIMITS]
+    assert strict(decision_json(decision))["limits"] == [better, CHOSEN_ON["test"], *LIMITS]
     assert better in "".join(Tags(decision_html(decision, {})).words)
 
 
@@ -266,15 +294,23 @@ def test_sentence_without_markdown_has_the_names_as_they_are() -> None:
 
 def test_sentence_is_the_pages() -> None:
     decision, points, choice = made("planted")
-    source = load.source("planted")
-    trust = agreement(points, load_points.by_seed(source, load.experiments(source)[0]), choice)
-    assert decision.sentence == choice_sentence(points, choice, trust).replace("**", "").replace("\\", "")
+    frame, _ = framed("planted")
+    said = choice_sentence(points, points, choice, trusted(frame, points, choice))
+    assert decision.sentence == said.replace("**", "").replace("\\", "")
 
 
 def test_sentence_says_how_many_seeds_lack_the_chosen_level() -> None:
     _, points, choice = made("planted")
-    seeds = load_points.by_seed(load.source("planted"), load.experiments(load.source("planted"))[0])
-    trust = agreement(points, seeds, choice)
-    assert "no such level" not in choice_sentence(points, choice, trust)
+    frame, _ = framed("planted")
+    trust = trusted(frame, points, choice)
+    assert "no such level" not in detail_sentence(points, choice, trust)
     fewer = points.assign(n_seeds=points["n_seeds"] - (np.arange(len(points)) == choice.chosen))
-    assert "(1 more has no such level)" in choice_sentence(fewer, choice, trust)
+    assert "(1 more has no such level)" in detail_sentence(fewer, choice, trust)
+
+
+def test_a_choice_on_validation_says_so() -> None:
+    decision = replace(made("planted")[0], chosen_on="validation", floors={"accuracy": 0.8, "loss": 0.03})
+    found = strict(decision_json(decision))
+    assert found["rule"]["chosen_on"] == "validation" and found["limits"][0] == CHOSEN_ON["validation"]
+    words = "".join(Tags(decision_html(decision, {})).words)
+    assert "validation, test" in words and "No group loses more than" in words and "3.0 points" in words

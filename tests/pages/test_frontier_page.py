@@ -19,7 +19,8 @@ from engine.analysis.unfairness import unfairness_table
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.names import point_hovers, technique_name
-from pages.views.frontier import charts
+from pages.views.frontier import charts, side_charts, space_chart
+from pages.views.frontier.words import MOST_WORDS
 from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[2]
@@ -92,7 +93,7 @@ def test_page_shows_the_engines_choice(page: Any, studies: Path, threshold: floa
     points, seeds = tables(studies, "planted")
     choice = choose(points, threshold / 100, float(weight))
     app = page("planted", threshold=str(threshold), weight=weight)
-    assert app.slider(key="threshold").value == threshold and app.select_slider(key="weight").value == weight
+    assert app.number_input(key="threshold").value == threshold and app.select_slider(key="weight").value == weight
     chosen = points.iloc[choice.chosen]
     said = sentence(app)
     assert formats.percent(chosen["accuracy"]) in said and formats.unfairness(chosen["max_min"], "max_min") in said
@@ -100,8 +101,8 @@ def test_page_shows_the_engines_choice(page: Any, studies: Path, threshold: floa
     trust = agreement(points, seeds, choice)
     assert said.startswith(f"**{trust.verdict.word.capitalize()}: ")
     assert f"{100 * trust.verdict.share:.0f} % of redrawn seeds" in said
-    assert len(said.split(". ")[0].split()) <= 30
-    assert ("wins more often" in said) == (trust.verdict.rival_share > trust.verdict.share)
+    assert len(said.split()) <= MOST_WORDS and said.endswith(".") and ". " not in said
+    assert ("another more often" in said) == (trust.verdict.rival_share > trust.verdict.share)
     wins = shown(app, 1)
     assert wins["wins"].sum() == pytest.approx(100)
     front, places = shown(app, 0), points[choice.frontier]
@@ -118,8 +119,11 @@ def test_moving_a_slider_changes_the_choice(page: Any) -> None:
     app.select_slider(key="weight").set_value("100").run()
     assert "the dense network" in sentence(app) != sparse
     app.select_slider(key="weight").set_value("0.01").run()
-    app.slider(key="threshold").set_value(95.0).run()
+    app.slider(key="threshold-slide").set_value(95.0).run()
     assert not app.exception and "the dense network" not in sentence(app).split(":")[0]
+    assert app.number_input(key="threshold").value == 95.0, "the field follows the slider"
+    app.number_input(key="threshold").set_value(93.3).run()
+    assert app.slider(key="threshold-slide").value == 93.3, "the slider follows the field"
 
 
 def test_measure_and_second_stakeholder_follow_the_address(page: Any, studies: Path) -> None:
@@ -128,7 +132,7 @@ def test_measure_and_second_stakeholder_follow_the_address(page: Any, studies: P
     mine, theirs = (choose(points, 0.7, weight, "worst_class") for weight in (0.01, 1000.0))
     assert mine.chosen != theirs.chosen
     said = [str(part.value) for part in app.markdown]
-    assert any("second stakeholder, at weight 1,000, ships" in text for text in said)
+    assert any("second weight, 1,000, would ship" in text for text in said)
     assert formats.unfairness(points["worst_class"].iloc[mine.chosen], "worst_class") in sentence(app)
 
 
@@ -143,16 +147,18 @@ def test_filters_leave_points_out(page: Any) -> None:
 
 def test_threshold_that_filters_push_out_of_range_stays_whole(page: Any) -> None:
     app = page("planted", techniques=["Layer random"], threshold="63")
-    assert app.slider(key="threshold").min <= 68
+    assert app.slider(key="threshold-slide").min <= 68
     app.multiselect(key="techniques").set_value(["Global magnitude"]).run()
     assert not app.exception
-    bar = app.slider(key="threshold")
-    assert bar.min <= bar.value <= bar.max
+    bar = app.slider(key="threshold-slide")
+    assert bar.min <= bar.value <= bar.max and bar.value == app.number_input(key="threshold").value == 63
 
 
 def test_threshold_above_all_says_what_to_do(page: Any) -> None:
     app = page("planted")
-    app.slider(key="threshold").set_value(app.slider(key="threshold").max).run()
+    app.slider(key="threshold-slide").set_value(app.slider(key="threshold-slide").max).run()
+    assert not app.exception and "No network" not in sentence(app), "the best still reaches it"
+    app.number_input(key="threshold").set_value(100.0).run()
     assert not app.exception and "No network reaches" in sentence(app) and "lower the threshold" in sentence(app)
 
 
@@ -168,7 +174,7 @@ def test_third_dimension_is_drawn_on_demand(page: Any) -> None:
 @pytest.mark.parametrize("study", ["one-run", "one-seed", "one-level"])
 def test_one_seed_is_said(page: Any, study: str) -> None:
     app = page(study)
-    assert "mean of 1 seed." in sentence(app) and "redrawn" not in sentence(app)
+    assert any("Means of 1 seed." in str(part.value) for part in app.markdown) and "redrawn" not in sentence(app)
     assert "one seed cannot say how sure" in sentence(app)
     assert any("network with one seed" in str(part.value) for part in app.caption)
     assert shown(app, 0)["resamples"].isna().all()
@@ -177,7 +183,7 @@ def test_one_seed_is_said(page: Any, study: str) -> None:
 def test_class_without_examples_is_said(page: Any, studies: Path) -> None:
     app = page("absent-class", weight="0.01")
     points, _ = tables(studies, "absent-class")
-    chosen = points.iloc[choose(points, app.slider(key="threshold").value / 100, 0.01).chosen]
+    chosen = points.iloc[choose(points, app.number_input(key="threshold").value / 100, 0.01).chosen]
     assert formats.unfairness(chosen["max_min"], "max_min") in sentence(app)
     app.toggle(key="chosen-classes-table").set_value(True).run()
     row = next(t.value for t in app.dataframe if "name" in t.value).set_index("name").loc["4"]
@@ -199,7 +205,7 @@ def test_study_without_any_measure_says_why(page: Any) -> None:
 
 def test_study_without_dense_level_still_chooses(page: Any) -> None:
     app = page("no-dense", weight="0.01", threshold="60")
-    assert "ship" in sentence(app) and "Max - min of change" not in app.selectbox(key="measure").options
+    assert "sparsity" in sentence(app) and "Max - min of change" not in app.selectbox(key="measure").options
 
 
 @pytest.mark.parametrize(
@@ -216,7 +222,7 @@ def test_study_without_dense_level_still_chooses(page: Any) -> None:
 def test_nonsense_in_the_address_leaves_the_page_whole(page: Any, link: dict[str, Any]) -> None:
     app = page(**{"study": "planted"} | link)
     assert sentence(app)
-    bar = app.slider(key="threshold")
+    bar = app.slider(key="threshold-slide")
     assert bar.min <= bar.value <= bar.max
 
 
@@ -252,24 +258,29 @@ def texts_of(figure: go.Figure) -> list[str]:
 
 def test_classes_are_set_against_the_control_where_there_is_one() -> None:
     classes = pd.DataFrame({"name": ["a", "b"], "dense": [0.5, 0.6], "accuracy": [0.8, 0.7], "n": 10})
-    plain = charts.class_chart(classes, False).to_dict()["data"]
-    assert [trace.get("name") for trace in plain] == [None, "Dense", "Chosen"] and list(plain[1]["y"]) == ["a", "b"]
-    found = charts.class_chart(classes.assign(control=[0.9, 0.7]), False).to_dict()["data"]
+    classes = classes.assign(low=np.nan, high=np.nan)
+    plain = side_charts.group_chart(classes, False).to_dict()["data"]
+    assert [trace.get("name") for trace in plain] == [None, "Dense", "Chosen"] and list(plain[1]["y"]) == [
+        "a (10)",
+        "b (10)",
+    ]
+    found = side_charts.group_chart(classes.assign(control=[0.9, 0.7]), False).to_dict()["data"]
     assert found[1]["name"] == "Unpruned" and list(found[1]["x"]) == [0.7, 0.9]
-    assert list(found[1]["y"]) == ["b", "a"], "the largest loss is on top"
+    assert list(found[1]["y"]) == ["b (10)", "a (10)"], "the largest loss is on top"
 
 
 def test_charts_escape_names(facts: tuple[pd.DataFrame, Choice]) -> None:
     points, choice = facts
     worst = pd.DataFrame({"point": points["point"], "name": NASTY, "accuracy": 0.5})
     texts = point_hovers(points, "max_min", worst)
-    wins = change_over_weights(points, choice, charts.WEIGHTS)
+    wins = change_over_weights(points, choice, side_charts.WEIGHTS)
     classes = pd.DataFrame({"name": [NASTY, "b"], "dense": [0.9, 0.8], "accuracy": [0.8, np.nan], "n": [10, 0]})
+    classes = classes.assign(low=[0.7, np.nan], high=[0.9, np.nan])
     figures = [
         charts.frontier_chart(points, choice, texts, False, "linear"),
-        charts.class_chart(classes, True),
-        charts.weight_strip(wins, points, [1.0, 10.0], False),
-        charts.space_chart(points, choice, texts, True),
+        side_charts.group_chart(classes, True),
+        side_charts.weight_strip(wins, points, [1.0, 10.0], False),
+        space_chart.space_chart(points, choice, texts, True),
     ]
     for figure in figures:
         assert not any("<img" in text for text in texts_of(figure))
@@ -286,22 +297,70 @@ def test_hover_says_what_a_person_would_ask(studies: Path) -> None:
     assert f"level {row['level']}" in text and "3 seeds" in text and formats.percent(row["accuracy"]) in text
 
 
+def drawn(points: pd.DataFrame, choice: Choice, scale: str = "kept", **beside: Any) -> go.Figure:
+    """The first chart without hover texts."""
+    return charts.frontier_chart(points, choice, [""] * len(points), False, scale, charts.Extras(**beside))
+
+
 def test_chart_marks_the_choice_and_its_runner_up(studies: Path) -> None:
     points, _ = tables(studies, "planted")
     choice = choose(points, 0.8, 1.0)
-    figure = charts.frontier_chart(points, choice, [""] * len(points), False, "kept", choose(points, 0.8, 100.0))
+    figure = drawn(points, choice, second=choose(points, 0.8, 100.0))
     named = {trace.name: trace for trace in figure.data}
-    assert named["Chosen"].x[0] == pytest.approx(1 - points["sparsity"].iloc[choice.chosen])
+    chosen = named["Chosen"]
+    assert chosen.x[0] == pytest.approx(1 - points["sparsity"].iloc[choice.chosen])
     assert named["Runner-up"].y[0] == pytest.approx(points["max_min"].iloc[choice.runner_up])
-    assert "Second stakeholder" in named and len(named["Frontier"].x) == choice.frontier.sum()
-    shown = sum(len(trace.x) for trace in figure.data if trace.name.startswith(("Global", "Layer")))
-    assert shown == choice.survivors.sum()
+    assert "Second weight" in named and chosen.error_y.array[0] > 0, "whiskers"
+    of = {name: sum(len(trace.x) for trace in figure.data if trace.name == name) for name in named}
+    assert of["Frontier"] == choice.frontier.sum()
+    assert of["Frontier"] + of["Beaten on both counts"] == choice.survivors.sum()
+    assert sum(of[name] for name in ("Frontier", "Beaten on both counts", "Breaks a floor")) <= len(points)
+
+
+@pytest.mark.parametrize("measure", ["max_min", "largest_loss", "intensification"])
+def test_axes_hold_still_and_never_leave_what_there_is(studies: Path, measure: str) -> None:
+    points, _ = tables(studies, "planted")
+    figures = [drawn(points, choose(points, at, w, measure)) for at in (0.9, 0.93, 0.97) for w in (0.1, 30.0)]
+    assert len({str(figure.layout.xaxis.range) + str(figure.layout.yaxis.range) for figure in figures}) == 1
+    low, high = figures[0].layout.yaxis.range
+    for trace in figures[0].data:
+        y = np.array([v for v in trace.y if v is not None], float)
+        assert (y >= low - 1e-9).all() and (y <= high + 1e-9).all(), trace.name
+    assert measure != "max_min" or (low == 0 and high <= 1)
+
+
+def test_legend_has_five_entries_at_most_and_labels_name_techniques(studies: Path) -> None:
+    points, _ = tables(studies, "planted")
+    choice = choose(points, 0.8, 1.0)
+    for beside in ({}, {"second": choose(points, 0.8, 100.0)}, {"tested": points}):
+        figure = drawn(points, choice, **beside)
+        shown = {trace.name for trace in figure.data if trace.showlegend is not False}
+        assert len(shown) <= 5 and {"Chosen", "Runner-up", "Frontier"} <= shown
+    labels = " ".join(str(note.text) for note in figure.layout.annotations)
+    assert technique_name(str(points["technique"].iloc[choice.chosen])) in labels
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_faint_points_stand_out_three_to_one(studies: Path, dark: bool) -> None:
+    points, _ = tables(studies, "planted")
+    figure = charts.frontier_chart(points, choose(points, 0.9, 1.0), [""] * len(points), dark, "kept")
+    colours = [trace.marker.color for trace in figure.data if trace.mode == "markers"]
+    assert len(colours) > 4
+    for colour in colours:
+        assert charts.contrast(colour, charts.GROUNDS[dark]) >= 3, colour
+
+
+def test_one_point_is_drawn_within_its_axes(studies: Path) -> None:
+    points, _ = tables(studies, "one-level")
+    figure = drawn(points, choose(points, 0.0, 1.0), "linear")
+    assert figure.layout.xaxis.range[0] == 0 and 0 < figure.layout.xaxis.range[1] <= 1
+    assert figure.layout.yaxis.range[0] == 0 and 0 < figure.layout.yaxis.range[1] <= 1
 
 
 def test_strip_fills_the_weights(studies: Path) -> None:
     points, _ = tables(studies, "planted")
-    wins = change_over_weights(points, choose(points, 0.7, 1.0), charts.WEIGHTS)
-    bars = charts.weight_strip(wins, points, [1.0], False).data[0]
+    wins = change_over_weights(points, choose(points, 0.7, 1.0), side_charts.WEIGHTS)
+    bars = side_charts.weight_strip(wins, points, [1.0], False).data[0]
     stretches = sorted(set(zip(bars.base, bars.x, strict=True)))
     assert sum(length for _, length in stretches) == pytest.approx(5.0) and stretches[0][0] == pytest.approx(-2.0)
     assert len(bars.x) == (wins["high"] > wins["low"]).sum()
@@ -310,7 +369,7 @@ def test_strip_fills_the_weights(studies: Path) -> None:
 def test_equal_value_runs_through_the_choice(studies: Path) -> None:
     points, _ = tables(studies, "planted")
     choice = choose(points, 0.7, 2.0)
-    figure = charts.frontier_chart(points, choice, [""] * len(points), False, "linear")
+    figure = drawn(points, choice, "linear")
     line = next(trace for trace in figure.data if trace.name == "Equal value")
     worth = np.asarray(line.x) - choice.weight * np.asarray(line.y)
     np.testing.assert_allclose(worth, choice.values[choice.chosen])

@@ -42,49 +42,51 @@ def promised_points(points: pd.DataFrame, means: pd.DataFrame, limits: Limits, d
     the networks.
     """
     variants = points.groupby(list(VARIANT), observed=True, sort=False).indices
-    by_point = dict(list(means.groupby("point")))
+    p_values, names = _p_values(points, means, limits)
     kept, rows = np.zeros(len(points), bool), []
+    level, sparsity = points["level"].to_numpy(), points["sparsity"].to_numpy(float)
     for variant, places in variants.items():
-        pruned = places[points["level"].to_numpy()[places] > 0]
-        order = pruned[np.argsort(points["sparsity"].to_numpy()[pruned], kind="stable")]
-        tests = [_tests(by_point.get(number), limits) for number in points["point"].to_numpy()[order].tolist()]
-        width = max((len(p) for p, _ in tests), default=0)
-        p_values = np.array([np.pad(p, (0, width - len(p)), constant_values=1.0) for p, _ in tests]).reshape(-1, width)
-        found = fixed_sequence(p_values, delta / len(variants))
-        last = -1 if found.chosen is None else found.chosen
+        pruned = places[level[places] > 0]
+        order = pruned[np.argsort(sparsity[pruned], kind="stable")]
+        found = fixed_sequence(p_values[order], delta / len(variants))
+        last, stop, worst = -1 if found.chosen is None else found.chosen, found.stopped, found.worst_group
         kept[order[: last + 1]] = True
-        stop = found.stopped
-        failed = ("", np.nan) if stop is None else _failed(tests[stop], found.worst_group)
+        failed = ("", np.nan) if stop is None or worst is None else (names[worst], p_values[order[stop], worst])
         rows.append((*variant, pd.NA if last < 0 else order[last], pd.NA if stop is None else order[stop], *failed))
     table = pd.DataFrame(rows, columns=[*VARIANT, "kept", "stopped", "group", "p"])
     table = table.astype({"kept": "Int64", "stopped": "Int64"})
     candidates = np.flatnonzero(kept)
-    best = np.lexsort((-points["accuracy"].to_numpy()[candidates], -points["sparsity"].to_numpy()[candidates]))
+    best = np.lexsort((-points["accuracy"].to_numpy()[candidates], -sparsity[candidates]))
     chosen = int(candidates[best[0]]) if len(candidates) else None
     return PromisedPoints(chosen, kept, table, delta / max(len(variants), 1))
 
 
-def _tests(rows: pd.DataFrame | None, limits: Limits) -> tuple[Floats, list[str]]:
-    """P-values that a floor is broken, and whose; a group without examples or a baseline fails."""
-    if rows is None or not limits:
-        return np.ones(1), [EVERYBODY]
-    rows = rows[rows["n"] > 0]
-    n, after, before = (rows[name].to_numpy(float) for name in ("n", "accuracy", "dense_accuracy"))
-    names = rows["name"].astype(str).tolist()
-    parts: list[tuple[Floats, list[str]]] = []
+def _p_values(points: pd.DataFrame, means: pd.DataFrame, limits: Limits) -> tuple[Floats, list[str]]:
+    """P-values that a point (row) breaks a floor for a group (column), and the columns' groups.
+
+    A group without a baseline, and a point of which nothing is known, fail; a group without examples is not asked.
+    """
+    wide = means.pivot(index="point", columns="class", values=["n", "accuracy", "dense_accuracy"])
+    wide = wide.reindex(points["point"])
+    n, after, before = (wide[name].to_numpy(float) for name in ("n", "accuracy", "dense_accuracy"))
+    named = means.drop_duplicates("class").set_index("class")["name"]
+    names = [str(named[place]) for place in wide["n"].columns]
+    total = np.nansum(n, axis=1, keepdims=True)
+    parts, columns = [np.where(total > 0, 0.0, 1.0)], [EVERYBODY]
     if "accuracy" in limits:
-        total = np.array([(after * n).sum() / n.sum()])
-        parts.append((hoeffding_bentkus_p_value(1 - total, n.sum(), 1 - limits["accuracy"]), [EVERYBODY]))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            everybody = np.nansum(after * n, axis=1, keepdims=True) / total
+        parts.append(hoeffding_bentkus_p_value(1 - everybody, total, 1 - limits["accuracy"]))
+        columns.append(EVERYBODY)
     if "lowest" in limits:
-        parts.append((hoeffding_bentkus_p_value(1 - after, n, 1 - limits["lowest"]), names))
+        parts.append(hoeffding_bentkus_p_value(1 - after, n, 1 - limits["lowest"]))
+        columns += names
     if "loss" in limits:
         # An example's loss is 1, 0 or -1, moved into 0 to 1.
-        parts.append((hoeffding_bentkus_p_value((1 + before - after) / 2, n, (1 + limits["loss"]) / 2), names))
-    p = np.concatenate([part for part, _ in parts])
-    return np.where(np.isnan(p), 1.0, p), [name for _, some in parts for name in some]
-
-
-def _failed(tests: tuple[Floats, list[str]], worst: int | None) -> tuple[str, float]:
-    p, names = tests
-    place = min(worst or 0, len(names) - 1)
-    return names[place], float(p[place])
+        parts.append(hoeffding_bentkus_p_value((1 + before - after) / 2, n, (1 + limits["loss"]) / 2))
+        columns += names
+    if not limits:
+        return np.ones((len(points), 1)), [EVERYBODY]
+    empty = [n == 0 if part.shape == n.shape else np.zeros(part.shape, bool) for part in parts]
+    p = np.where(np.concatenate(empty, axis=1), 0.0, np.concatenate(parts, axis=1))
+    return np.where(np.isnan(p), 1.0, p), columns

@@ -1,6 +1,7 @@
 """How much better does the chosen network look where it was chosen than elsewhere?"""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -128,14 +129,18 @@ class Halves:
 
     def counts(self, right: NDArray[np.bool_]) -> Floats:
         """How many examples of each group each network (row) has right, (n_networks, n_splits, 2, n_groups + 1)."""
-        by_cell = np.array([np.bincount(self.cell[row], minlength=len(self.group)) for row in right], float)
-        member = np.eye(self.n_groups + 1)[self.group]
-        sides = [by_cell @ (member * side[:, None]) for first in self.first for side in (first, ~first)]
-        shape = len(right), len(self.first), 2, self.n_groups + 1
-        counts: Floats = np.stack(sides, axis=1).reshape(shape)
-        return counts
+        by_cell = np.array([np.bincount(self.cell[row], minlength=len(self.group)) for row in right])
+        # Cells come by member; by group they are added up without a large product of matrices.
+        order = np.argsort(self.group, kind="stable")
+        groups, starts = np.unique(self.group[order], return_index=True)
+        sums = np.zeros((len(right), len(self.first), 2, self.n_groups + 1))
+        total = np.add.reduceat(by_cell[:, order], starts, axis=1)
+        for split, first in enumerate(self.first):
+            sums[:, split, 0, groups] = np.add.reduceat((by_cell * first)[:, order], starts, axis=1)
+        sums[..., 1, groups] = total[:, None] - sums[..., 0, groups]
+        return sums
 
-    @property
+    @cached_property
     def sizes(self) -> Floats:
         """Examples of each group in each half, (n_splits, 2, n_groups + 1)."""
         every: Floats = self.counts(np.ones((1, len(self.cell)), bool))[0]

@@ -1,55 +1,94 @@
-"""Operating points and what is said of each, kept between reruns: for the Frontier."""
+"""Operating points between any groups and what is said of each, kept between reruns: for the Frontier."""
 
 from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.columns import MODEL
+from engine.analysis.curves import baseline as baselines_of
 from engine.analysis.curves.baseline import CONTROL
+from engine.analysis.curves.class_curves import class_curves
 from engine.analysis.curves.worst_classes import worst_classes
+from engine.analysis.frontier.floors import with_extremes
 from engine.analysis.frontier.point_losses import class_losses
-from engine.analysis.frontier.points import seed_points
+from engine.analysis.frontier.points import operating_points, seed_points
 from engine.analysis.frontier.resampling import SeedGrid, seed_grid
-from pages.shared.cache.catalog import Experiment, Source, class_means, class_names, levels, operating, unfairness
-from pages.shared.cache.controls import classes_with_controls
+from engine.analysis.unfairness import unfairness_table
+from pages.shared.cache import catalog
+from pages.shared.cache.between import TEST, Between, tally
+from pages.shared.cache.controls import baselines, classes_with_controls
 from pages.shared.names import point_hovers
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def by_seed(source: Source, experiment: Experiment) -> pd.DataFrame:
+def unfairness(between: Between) -> pd.DataFrame:
+    """Every unfairness measure of every model of an experiment, between these groups."""
+    if between.of_classes and between.split == TEST:
+        return catalog.unfairness(between.source, between.experiment)
+    return unfairness_table(tally(between).counts)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def operating(between: Between, baseline: str = CONTROL) -> pd.DataFrame:
+    """Operating points, means over seeds, with the group that each serves worst and the one that loses most since the
+    baseline: `lowest`, `lowest_group`, `loss`, `loss_group`."""
+    means = baselines_of.compared(group_means(between), baseline)
+    points = operating_points(tally(between).levels, unfairness(between))
+    return with_extremes(points, means, tally(between).names)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def by_seed(between: Between) -> pd.DataFrame:
     """The models behind the operating points, seed by seed."""
-    return seed_points(levels(source, experiment), unfairness(source, experiment))
+    return seed_points(tally(between).levels, unfairness(between))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def by_seed_and_point(source: Source, experiment: Experiment, measure: str) -> SeedGrid:
+def by_seed_and_point(between: Between, measure: str) -> SeedGrid:
     """The same numbers laid out for resampling."""
-    return seed_grid(by_seed(source, experiment), measure)
+    return seed_grid(by_seed(between), measure)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def group_means(between: Between) -> pd.DataFrame:
+    """Mean accuracy of each group at each operating point, by the point's number, with the controls' beside it."""
+    source, experiment = between.source, between.experiment
+    if between.of_classes and between.split == TEST:
+        return classes_with_controls(source, experiment)
+    counted = tally(between)
+    numbers = catalog.operating(source, experiment)[["point", *MODEL, "level"]]
+    curves = class_curves(counted.counts).merge(numbers, on=[*MODEL, "level"], how="left")
+    pairs = baselines(source, experiment, CONTROL)
+    kept = set(counted.control_counts["run"].astype(str))
+    pairs = pairs[(pairs["kind"] != CONTROL) | pairs["baseline"].isin(kept)]
+    return baselines_of.with_controls(curves, counted.control_counts, pairs)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def class_rows(source: Source, experiment: Experiment, point: int, baseline: str = CONTROL) -> pd.DataFrame:
-    """Each class at an operating point, largest loss first: name, n, dense, accuracy, low, high, change.
+def group_rows(between: Between, point: int, baseline: str = CONTROL) -> pd.DataFrame:
+    """Each group at an operating point, largest loss first: name, n, dense, accuracy, low, high, change.
 
     Where the baseline is the control and the point has one, its accuracy stands beside that of dense as `control`, and
     the change is since then.
     """
-    means = classes_with_controls(source, experiment)
+    means = group_means(between)
     rows = means[means["point"] == point]
     controlled = baseline == CONTROL and rows["control_accuracy"].notna().any()
     losses = class_losses(rows, rows.set_index("class")["control_accuracy"] if controlled else None)
-    losses.insert(0, "name", _names(losses.pop("class"), class_names(source, experiment)))
+    losses.insert(0, "name", _names(losses.pop("class"), tally(between).names))
     return losses
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def hover_texts(source: Source, experiment: Experiment, measure: str) -> list[str]:
+def hover_texts(between: Between, measure: str) -> list[str]:
     """What hover says of each operating point, by its number."""
-    worst = worst_classes(class_means(source, experiment))
-    worst = worst.assign(name=_names(worst["class"], class_names(source, experiment)))
-    return point_hovers(operating(source, experiment), measure, worst)
+    worst = worst_classes(group_means(between))
+    worst = worst.assign(name=_names(worst["class"], tally(between).names))
+    points = operating_points(tally(between).levels, unfairness(between))
+    return point_hovers(points, measure, worst, "class" if between.of_classes else "group")
 
 
 def _names(numbers: pd.Series, names: Mapping[int, str]) -> list[str]:
-    """Names of classes; a class that has none is called by its number."""
+    """Names of groups; one that has none is called by its number."""
     return [names.get(int(number), str(number)) for number in numbers]

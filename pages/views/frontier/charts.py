@@ -1,194 +1,280 @@
-"""Charts of the Frontier page: operating points with the frontier, the classes of the choice, the weights that win."""
+"""The Frontier's first chart: operating points, the frontier with its band, the choice and its runner-up."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from engine.analysis.columns import VARIANT, is_mitigated
 from engine.analysis.frontier.choice import Choice
+from engine.analysis.intervals import t_interval
 from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import along, chart_layout, faded, ink, marker, sparsity_look, technique_colour
-from pages.shared.names import legend_label, measure_name, point_label, treatment_name
+from pages.shared.names import measure_name, technique_name
 
-WEIGHTS = (0.01, 1000.0)
 HOVER = "%{text}<extra></extra>"
 SILENT = {"hoverinfo": "skip"}
+GROUNDS = {True: "#12161B", False: "#FFFFFF"}
+"""The page's background, dark or light."""
+LEAST_CONTRAST = 3.0
+REACH = 0.1
+"""Accuracy below the best up to which points decide how far the axes go: what a floor's slider covers."""
+MOST_LABELS = 8
+REJECTED, BEATEN = "Breaks a floor", "Beaten on both counts"
+LEAST_NEEDED = (REJECTED, BEATEN)
+"""Entries that the legend gives up first, where more than five would stand there; the caption explains them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extras:
+    """What may be drawn beside the points."""
+
+    second: Choice | None = None
+    """The choice at the second weight."""
+    band: pd.DataFrame | None = None
+    """What `frontier_band` gives."""
+    tested: pd.DataFrame | None = None
+    """The points by the test split, where another one chooses."""
+    between: str = "class"
+    equal_value: bool = True
+    """Whether a weight chooses, so that there are points of equal value."""
 
 
 def frontier_chart(
-    points: pd.DataFrame, choice: Choice, texts: Sequence[str], dark: bool, scale: str, second: Choice | None = None
+    points: pd.DataFrame, choice: Choice, texts: Sequence[str], dark: bool, scale: str, extras: Extras | None = None
 ) -> Drawing:
-    """Sparsity against unfairness: survivors, the frontier, the choice, its runner-up, and equal value through it."""
-    x = along(points["sparsity"].to_numpy(float), scale)
-    y = points[choice.measure].to_numpy(float)
-    traces = _survivor_traces(points, choice, texts, x, y, dark)
+    """Sparsity against unfairness: all points in reach, the frontier, the choice, its runner-up, equal value.
+
+    Axes depend on the points and the measure, so that they hold still while a slider moves.
+    """
+    extras = extras or Extras()
+    x, y = along(points["sparsity"].to_numpy(float), scale), points[choice.measure].to_numpy(float)
+    ends = axis_ends(points, choice.measure, choice.threshold)
+    seen = np.isfinite(y) & (y >= ends[0]) & (y <= ends[1])
+    traces = _band_traces(extras.band, dark, scale)
+    traces.append(_dots(x, y, texts, np.flatnonzero(seen & ~choice.survivors), _rejected_look(dark)))
+    beaten = seen & choice.survivors & ~choice.frontier
+    traces += _variant_traces(points, (x, y), texts, beaten, _Look(BEATEN, 7, dark))
     front = np.flatnonzero(choice.frontier)
     front = front[np.argsort(points["sparsity"].to_numpy()[front], kind="stable")]
     line = {"color": ink(dark), "width": 1.5, "dash": "dot"}
-    traces.append({"x": x[front], "y": y[front], "mode": "lines", "name": "Frontier", "line": line, **SILENT})
+    traces.append({"x": x[front], "y": y[front], "mode": "lines", "showlegend": False, "line": line, **SILENT})
+    traces += _variant_traces(points, (x, y), texts, choice.frontier, _Look("Frontier", 11, dark))
     if choice.chosen is not None:
-        traces.append(_indifference_trace(points, choice, dark, scale))
-        marks = [(choice.runner_up, "Runner-up", "circle-open", 20)]
-        marks += [(second.chosen, "Second stakeholder", "star-diamond", 17)] if second is not None else []
-        marks += [(choice.chosen, "Chosen", "star", 20)]
-        for at, name, symbol, size in marks:
-            if at is not None:
-                mark = {"symbol": symbol, "size": size, "color": ink(dark), "line": {"width": 2, "color": ink(dark)}}
-                shown = {"x": [x[at]], "y": [y[at]], "text": [texts[at]], "marker": mark}
-                traces.append({"mode": "markers", "name": name, "hovertemplate": HOVER, **shown})
-    in_points = formats.in_points(choice.measure)
-    axis = {"title": f"unfairness: {measure_name(choice.measure)}", "tickformat": ".1%" if in_points else ""}
-    layout = chart_layout(520, xaxis=sparsity_look(scale), yaxis=axis)
-    layout["legend"]["font"] = {"size": 11}
-    return Drawing([{"type": "scatter", **trace} for trace in traces], layout)
+        traces += [_equal_value(points, choice, dark, scale, ends)] if extras.equal_value else []
+        traces += _marks(points, choice, texts, (x, y), dark, extras)
+    layout = chart_layout(520, xaxis=_sparsity_axis(points, scale), yaxis=_gap_axis(choice.measure, ends, extras))
+    layout["annotations"] = _labels(points, choice, (x, y), scale, dark)
+    layout["legend"]["font"] = {"size": 12}
+    for name in LEAST_NEEDED[: (extras.second is not None) + (extras.tested is not None)]:
+        traces = [trace | {"showlegend": False} if trace.get("name") == name else trace for trace in traces]
+    return Drawing([{"type": "scatter", "cliponaxis": False, **trace} for trace in traces], layout)
 
 
-def _survivor_traces(
-    points: pd.DataFrame, choice: Choice, texts: Sequence[str], x: np.ndarray, y: np.ndarray, dark: bool
+def axis_ends(points: pd.DataFrame, measure: str, threshold: float) -> tuple[float, float]:
+    """Where the axis of unfairness begins and ends: all that a threshold within reach of the slider may leave, or this
+    one where it is lower. A difference of rates never goes beyond 1, nor below 0 where nothing does."""
+    near = points["accuracy"] >= min(points["accuracy"].max() - REACH, threshold)
+    values = points.loc[near, measure].dropna().to_numpy(float)
+    if not len(values):
+        return 0.0, 1.0
+    low, high = float(min(values.min(), 0.0)), float(values.max())
+    high += 0.06 * max(high - low, 0.02)
+    return low, min(high, 1.0) if formats.in_points(measure) else high
+
+
+def _sparsity_axis(points: pd.DataFrame, scale: str) -> dict[str, Any]:
+    """The axis of sparsity, from nothing cut to the sparsest of all points."""
+    look, most = sparsity_look(scale), min(float(points["sparsity"].max()), 1.0)
+    if scale != "kept":
+        return look | {"range": [0.0, min(max(most * 1.02, 0.1), 1.0)]}
+    least = max(1 - most, 1e-4)
+    look.pop("autorange", None)
+    return look | {"range": [0.02, np.log10(min(least, 0.9)) - 0.05]}
+
+
+def _gap_axis(measure: str, ends: tuple[float, float], extras: Extras) -> dict[str, Any]:
+    words = measure_name(measure).replace("class", "group") if extras.between != "class" else measure_name(measure)
+    where = " (validation)" if extras.tested is not None else ""
+    ticks = {"tickformat": ".1%"} if formats.in_points(measure) else {}
+    return {"title": f"unfairness: {words}{where}", "range": list(ends), **ticks}
+
+
+@dataclass(frozen=True)
+class _Look:
+    """How a set of points is drawn."""
+
+    name: str
+    size: float
+    dark: bool
+
+
+def _variant_traces(
+    points: pd.DataFrame, at: tuple[np.ndarray, np.ndarray], texts: Sequence[str], which: np.ndarray, look: _Look
 ) -> list[dict[str, Any]]:
-    """The points that reach the threshold, one trace for each technique, treatment and mitigation.
+    """Some points in the colours of their techniques and the shapes of their treatments, one entry in the legend.
 
-    Mitigated ones are outlined. The legend names techniques by colour and treatments by shape, to stay short.
+    Mitigated ones are outlined. Every colour keeps its contrast to the ground.
     """
-    names = list(zip(*(points[name].tolist() for name in VARIANT), strict=True))
+    names = [points[name].tolist() for name in VARIANT]
     members: dict[tuple[str, str, str], list[int]] = {}
-    for i in np.flatnonzero(choice.survivors & ~np.isnan(y)).tolist():
-        members.setdefault(names[i], []).append(i)
-    traces: list[dict[str, Any]] = []
-    for (technique, treatment, mitigation), at in members.items():
+    for i in np.flatnonzero(which).tolist():
+        members.setdefault((str(names[0][i]), str(names[1][i]), str(names[2][i])), []).append(i)
+    traces = []
+    for (technique, treatment, mitigation), places in members.items():
         dots = {
-            "color": technique_colour(technique),
-            "symbol": marker(treatment),
-            "size": np.where(choice.frontier[at], 11, 8),
-            "opacity": np.where(choice.frontier[at], 1.0, 0.35),
-            "line": {"width": 2 if is_mitigated(mitigation) else 0, "color": ink(dark)},
+            "color": legible(technique_colour(technique), look.dark),
+            "symbol": marker(treatment) + ("" if look.name == "Frontier" else "-open"),
+            "size": look.size,
+            "line": {"width": 2 if is_mitigated(mitigation) else 1},
         }
-        shown = {"x": x[at], "y": y[at], "text": [texts[i] for i in at], "marker": dots}
-        name = legend_label(technique, mitigation)
-        legend = {"legendgroup": name, "showlegend": name not in {trace["name"] for trace in traces}}
-        traces.append({"mode": "markers", "name": name, "hovertemplate": HOVER, **shown, **legend})
-    ways = dict.fromkeys(treatment for _, treatment, _ in members)
-    for way in ways if len(ways) > 1 else ():
-        shape = {"symbol": marker(way), "size": 8, "color": faded(ink(dark), 0.6)}
-        name = formats.chart_text(treatment_name(way))
-        traces.append({"mode": "markers", "name": name, "x": [None], "y": [None], "marker": shape, **SILENT})
+        traces.append(_dots(*at, texts, np.array(places), {"name": look.name, "marker": dots}))
+    for number, trace in enumerate(traces):
+        trace["showlegend"] = number == 0
     return traces
 
 
-def _indifference_trace(points: pd.DataFrame, choice: Choice, dark: bool, scale: str) -> dict[str, Any]:
+def _dots(x: np.ndarray, y: np.ndarray, texts: Sequence[str], at: np.ndarray, look: dict[str, Any]) -> dict[str, Any]:
+    shown = {"x": x[at], "y": y[at], "text": [texts[i] for i in at.tolist()], "legendgroup": look["name"]}
+    return {"mode": "markers", "hovertemplate": HOVER, **shown, **look}
+
+
+def _rejected_look(dark: bool) -> dict[str, Any]:
+    return {"name": REJECTED, "marker": {"color": legible("#888888", dark), "size": 4, "symbol": "circle"}}
+
+
+def _band_traces(band: pd.DataFrame | None, dark: bool, scale: str) -> list[dict[str, Any]]:
+    """Where redrawn seeds put the frontier, as an area without an entry in the legend."""
+    if band is None or len(band) < 2:
+        return []
+    x = along(band["sparsity"].to_numpy(float), scale)
+    outline = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([band["high"], band["low"][::-1]])}
+    look = {"fill": "toself", "fillcolor": faded(ink(dark), 0.1), "line": {"width": 0}, "mode": "lines"}
+    return [{**outline, **look, "showlegend": False, "name": "Redrawn frontiers", **SILENT}]
+
+
+def _equal_value(
+    points: pd.DataFrame, choice: Choice, dark: bool, scale: str, ends: tuple[float, float]
+) -> dict[str, Any]:
     """The line of points that would be worth as much as the chosen one: unfairness = (sparsity - value) / weight."""
-    sparsity = points["sparsity"].to_numpy(float)[choice.survivors]
-    most = np.fmax.reduce(points[choice.measure].to_numpy(float)[choice.survivors])
-    low, high = sparsity.min(), sparsity.max()
-    grid = np.linspace(low, high, 60) if high > low else np.array([low])
+    most = min(float(points["sparsity"].max()), 0.9999)
+    grid = 1 - np.geomspace(1, 1 - most, 120) if scale == "kept" else np.linspace(0, most, 120)
     line = (grid - choice.values[choice.chosen]) / choice.weight
-    inside = (line >= 0) & (line <= 1.1 * most)
-    drawn = {"x": along(grid[inside], scale), "y": line[inside], "line": {"color": faded(ink(dark), 0.45), "width": 1}}
-    return {"mode": "lines", "name": "Equal value", **drawn, **SILENT}
+    inside = (line >= ends[0]) & (line <= ends[1])
+    drawn = {"x": along(grid[inside], scale), "y": line[inside], "line": {"color": faded(ink(dark), 0.5), "width": 1}}
+    return {"mode": "lines", "name": "Equal value", "showlegend": False, **drawn, **SILENT}
 
 
-def class_chart(table: pd.DataFrame, dark: bool) -> Drawing:
-    """Each class's accuracy, unpruned and chosen, the largest loss on top; columns name, dense, accuracy, n.
-
-    Unpruned is the column `control` where there is one, networks that trained as long; else `dense`.
-    """
-    unpruned, label = ("control", "Unpruned") if "control" in table else ("dense", "Dense")
-    rows = table.assign(before=table[unpruned], change=table["accuracy"] - table[unpruned])
-    rows = rows.sort_values("change", ascending=False)
-    names = [formats.chart_text(name) for name in rows["name"]]
-    text = [
-        f"<b>{name}</b><br>{label.lower()} {formats.percent(row.before)}, chosen {formats.percent(row.accuracy)}"
-        f"<br>{formats.points(row.change)}, {formats.count(row.n)} examples"
-        for name, row in zip(names, rows.itertuples(), strict=True)
-    ]
-    between = {
-        "x": [x for row in rows.itertuples() for x in (row.before, row.accuracy, None)],
-        "y": [y for name in names for y in (name, name, None)],
-        "line": {"color": faded(ink(dark), 0.35), "width": 2},
-    }
-    shared = {"type": "scatter", "y": names, "mode": "markers", "text": text, "hovertemplate": HOVER}
-    hollow = {"symbol": "circle-open", "size": 9, "color": ink(dark)}
-    traces = [
-        {"type": "scatter", "mode": "lines", "showlegend": False, **between, **SILENT},
-        {"x": rows["before"].to_numpy(), "name": label, "marker": hollow, **shared},
-        {"x": rows["accuracy"].to_numpy(), "name": "Chosen", "marker": {"size": 10, "color": "#D55E00"}, **shared},
-    ]
-    height = max(420, min(520, 120 + 36 * len(names)))
-    axes = {"xaxis": {"title": "class accuracy", "tickformat": ".0%"}, "yaxis": {"type": "category"}}
-    return Drawing(traces, chart_layout(height) | axes)
-
-
-def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[float], dark: bool) -> Drawing:
-    """The weight axis with the stretch on which each point wins, and where the stakeholders stand."""
-    low, high = wins["low"].clip(lower=WEIGHTS[0]).to_numpy(float), wins["high"].clip(upper=WEIGHTS[1]).to_numpy(float)
-    wide = high > low
-    at = wins["position"].to_numpy()[wide]
-    told = {n: points[n].to_numpy()[at] for n in ("technique", "treatment", "mitigation", "level", "sparsity")}
-    won = [dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True)]
-    length = np.log10(high / low)[wide]
-    stretches = zip(wins["low"].to_numpy()[wide], wins["high"].to_numpy()[wide], strict=True)
-    names = ["dense" if point["level"] == 0 else formats.sparsity(point["sparsity"]) for point in won]
-    bars = {
-        "x": length,
-        "base": np.log10(low[wide]),
-        "y": ["wins"] * len(won),
-        "marker": {
-            "color": ["#BBBBBB" if p["level"] == 0 else technique_colour(str(p["technique"])) for p in won],
-            "line": {"color": "#FFFFFF", "width": 1},
-        },
-        "text": [name if length > 0.35 else "" for name, length in zip(names, length, strict=True)],
-        "hovertext": [
-            f"<b>{point_label(point)}</b><br>level {point['level']}, {formats.sparsity(point['sparsity'])}"
-            f"<br>wins from weight {formats.number(first)} to {formats.number(last)}"
-            for point, (first, last) in zip(won, stretches, strict=True)
-        ],
-    }
-    bars |= {"orientation": "h", "textposition": "inside", "insidetextanchor": "middle", "showlegend": False}
-    lines = [
-        {"type": "line", "yref": "y domain", "y0": 0, "y1": 1, "x0": at, "x1": at, "line": {"width": 3, "dash": dash}}
-        for at, dash in zip(np.log10(weights), ("solid", "dot"), strict=False)
-    ]
-    ticks = [0.01, 0.1, 1, 10, 100, 1000]
-    axis = {
-        "range": [np.log10(w) for w in WEIGHTS],
-        "tickvals": np.log10(ticks),
-        "ticktext": [f"{tick:g}" for tick in ticks],
-        "title": "fairness counts so many times as much as sparsity",
-    }
-    layout = chart_layout(
-        130,
-        barmode="overlay",
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        shapes=[line | {"line": line["line"] | {"color": ink(dark)}} for line in lines],
-        xaxis=axis,
-        yaxis={"visible": False},
-    )
-    return Drawing([{"type": "bar", "hovertemplate": "%{hovertext}<extra></extra>", **bars}], layout)
-
-
-def space_chart(points: pd.DataFrame, choice: Choice, texts: Sequence[str], dark: bool) -> go.Figure:
-    """Accuracy, sparsity and unfairness in three dimensions; the frontier's points are crossed."""
-    places = dict(zip("xyz", ("sparsity", choice.measure, "accuracy"), strict=True))
-    keys = points[list(VARIANT)].astype(str)
+def _marks(
+    points: pd.DataFrame,
+    choice: Choice,
+    texts: Sequence[str],
+    at: tuple[np.ndarray, np.ndarray],
+    dark: bool,
+    extras: Extras,
+) -> list[dict[str, Any]]:
+    """The runner-up, the second weight's choice, the choice where it is reported, and the choice; with whiskers."""
+    x, y = at
+    marks = [(choice.runner_up, "Runner-up", "circle-open", 20)]
+    marks += [(extras.second.chosen, "Second weight", "star-diamond", 17)] if extras.second is not None else []
+    marks += [(choice.chosen, "Chosen", "star", 20)]
     traces = []
-    for (technique, treatment, mitigation), rows in keys.groupby(list(keys), sort=False):
-        at = rows.index[points["level"].iloc[rows.index].argsort(kind="stable")]
-        colour = technique_colour(technique)
-        drawn = {"marker": {"size": 3, "color": colour}, "line": {"color": colour, "width": 3}}
-        shown = {axis: points[name].to_numpy()[at] for axis, name in places.items()} | {"text": [texts[i] for i in at]}
-        name = legend_label(technique, mitigation, treatment)
-        traces.append({"mode": "lines+markers", "name": name, **shown, **drawn})
-    crossed = {axis: points[name].to_numpy()[choice.frontier] for axis, name in places.items()}
-    crosses = {"marker": {"symbol": "x", "size": 5, "color": ink(dark)}}
-    front = {"type": "scatter3d", "mode": "markers", "name": "Frontier", **crossed, **crosses, **SILENT}
-    scene = {
-        "xaxis": {"title": "sparsity", "tickformat": ".0%"},
-        "yaxis": {"title": measure_name(choice.measure)},
-        "zaxis": {"title": "accuracy", "tickformat": ".0%"},
-    }
-    layout = chart_layout(560, margin={"l": 0, "r": 0, "t": 0, "b": 0}, scene=scene)
-    return go.Figure([*({"type": "scatter3d", "hovertemplate": HOVER, **trace} for trace in traces), front], layout)
+    for place, name, symbol, size in marks:
+        if place is None:
+            continue
+        look = {"symbol": symbol, "size": size, "color": ink(dark), "line": {"width": 2, "color": ink(dark)}}
+        trace = {"x": [x[place]], "y": [y[place]], "text": [texts[place]], "marker": look, "mode": "markers"}
+        whiskers = _whiskers(points, choice.measure, place, dark) if name != "Second weight" else {}
+        traces.append({**trace, "name": name, "hovertemplate": HOVER, **whiskers})
+    if extras.tested is not None:
+        value = float(extras.tested[choice.measure].iloc[choice.chosen])
+        look = {"symbol": "star-open", "size": 16, "color": ink(dark), "line": {"width": 2}}
+        told = f"the choice on the test split: {formats.unfairness(value, choice.measure)}"
+        pair = {"x": [x[choice.chosen]] * 2, "y": [y[choice.chosen], value], "mode": "lines", "showlegend": False}
+        traces.append({**pair, "line": {"color": ink(dark), "width": 1, "dash": "dot"}, **SILENT})
+        here = {"x": [x[choice.chosen]], "y": [value], "text": [told], "marker": look, "mode": "markers"}
+        traces.append({**here, "name": "Chosen, on test", "hovertemplate": HOVER})
+    return traces
+
+
+def _whiskers(points: pd.DataFrame, measure: str, place: int, dark: bool) -> dict[str, Any]:
+    """Student's 95 % interval of a point's unfairness over seeds, within what there can be; none for one seed."""
+    mean, sd, n = (float(points[f"{measure}{end}"].iloc[place]) for end in ("", "_sd", "_n"))
+    low, high = (float(end) for end in t_interval(mean, sd, n))
+    if not np.isfinite(low):
+        return {}
+    if formats.in_points(measure):
+        low, high = max(low, min(0.0, mean)), min(high, 1.0)
+    bars = {"type": "data", "symmetric": False, "array": [high - mean], "arrayminus": [mean - low]}
+    return {"error_y": {**bars, "color": ink(dark), "thickness": 1.2, "width": 5}}
+
+
+def _labels(
+    points: pd.DataFrame, choice: Choice, at: tuple[np.ndarray, np.ndarray], scale: str, dark: bool
+) -> list[dict[str, Any]]:
+    """Technique and sparsity beside the points of the frontier, as many as have room; the chosen one first."""
+    x, y = at
+    front = np.flatnonzero(choice.frontier)
+    first = [place for place in (choice.chosen, choice.runner_up) if place in front]
+    order = [*first, *(place for place in front[np.argsort(-choice.values[front])].tolist() if place not in first)]
+    low, high = axis_ends(points, choice.measure, choice.threshold)
+    across = np.log10(np.maximum(x, 1e-6)) if scale == "kept" else x
+    known = across[np.isfinite(across)]
+    wide, tall = max(float(np.ptp(known)), 1e-9), max(high - low, 1e-9)
+    placed: list[tuple[float, float]] = []
+    labels = []
+    for place in order:
+        spot = float(across[place]) / wide, float(y[place]) / tall
+        if any(abs(spot[0] - a) < 0.2 and abs(spot[1] - b) < 0.055 for a, b in placed) or len(placed) == MOST_LABELS:
+            continue
+        placed.append(spot)
+        level, technique = points["level"].iloc[place], str(points["technique"].iloc[place])
+        name = (
+            "dense" if not level else f"{technique_name(technique)} {formats.sparsity(points['sparsity'].iloc[place])}"
+        )
+        left = (spot[0] - known.min() / wide > 0.5) != (scale == "kept")
+        labels.append(
+            {
+                "x": float(across[place]),
+                "y": float(y[place]),
+                "text": formats.chart_text(name),
+                "showarrow": False,
+                "xanchor": "right" if left else "left",
+                "xshift": -14 if left else 14,
+                "yshift": -11,
+                "font": {"size": 11, "color": ink(dark)},
+            }
+        )
+    return labels
+
+
+@cache
+def legible(colour: str, dark: bool, ratio: float = LEAST_CONTRAST) -> str:
+    """The colour, brought towards the ink until it stands out from the ground by this contrast (WCAG)."""
+    ground, target = GROUNDS[dark], ink(dark)
+    for step in range(21):
+        mixed = _mixed(colour, target, step / 20)
+        if contrast(mixed, ground) >= ratio:
+            return mixed
+    return target
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours by WCAG 2: 1 to 21."""
+    light, dim = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dim + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _mixed(colour: str, other: str, share: float) -> str:
+    pairs = ((int(colour[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(a + share * (b - a)):02X}" for a, b in pairs)

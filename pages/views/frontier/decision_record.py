@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,18 @@ from markupsafe import Markup
 from plotly.basedatatypes import BaseFigure
 
 from engine.analysis.frontier.choice import Choice
+from engine.analysis.frontier.floors import FLOORS
 from pages.shared import formats
 from pages.shared.charts.style import ALONE
 from pages.shared.names import BASELINE_LABELS, baseline_name, measure_name, technique_name
 
+CHOSEN_ON = {
+    "test": "The test split has been looked at to make this choice; confirm it on data that was not used here.",
+    "validation": "The choice was made on validation splits; who tries many settings against the test numbers chooses "
+    "on them all the same.",
+}
 LIMITS = (
     "Accuracies come from one test split; another population may fare otherwise.",
-    "The test split has been looked at to make this choice; confirm it on data that was not used here.",
     "Unfairness is measured between the listed classes and groups only; people it does not list may lose more.",
     "A point on the frontier is a trade-off, not a statement that the network is fair.",
     "Intervals show the spread over seeds, not over data sets or training protocols.",
@@ -58,6 +63,17 @@ class Decision:
     made: str
     no_groups: str = ""
     """Why there is no table of groups, where there is none."""
+    fair_between: str = "Classes"
+    chosen_on: str = "test"
+    """The examples that chose; the numbers are the test split's."""
+    rule_name: str = "weight"
+    floors: dict[str, float] = field(default_factory=dict)
+    """The floors that were set, as shares."""
+
+    @property
+    def limits(self) -> list[str]:
+        """What this choice does not say, and what no choice does."""
+        return [*self.cautions, CHOSEN_ON[self.chosen_on], *LIMITS]
 
 
 def decision_json(decision: Decision) -> str:
@@ -74,6 +90,11 @@ def decision_json(decision: Decision) -> str:
             "weight": choice.weight,
             "unfairness": choice.measure,
             "value": "sparsity - weight * unfairness",
+            "name": decision.rule_name,
+            "fair_between": decision.fair_between,
+            "floors": decision.floors,
+            "chosen_on": decision.chosen_on,
+            "reported_on": "test",
         },
         "chosen": decision.chosen,
         "runner_up": decision.runner_up,
@@ -83,7 +104,7 @@ def decision_json(decision: Decision) -> str:
         "groups": _rows(decision.groups),
         "no_groups": decision.no_groups,
         "runs": decision.runs,
-        "limits": [*decision.cautions, *LIMITS],
+        "limits": decision.limits,
         "link": decision.link,
         "command": decision.command,
     }
@@ -120,9 +141,16 @@ def _context(decision: Decision) -> dict[str, Any]:
         "sentence": decision.sentence,
         "rule": [
             ("Accuracy at least", formats.percent(choice.threshold)),
+            *(
+                (FLOORS[name].label, _limit(name, limit))
+                for name, limit in decision.floors.items()
+                if name != "accuracy"
+            ),
+            ("Fair between", decision.fair_between),
             ("Unfairness measured as", measure_name(measure)),
-            ("Fairness counts", f"{formats.number(choice.weight)} times as much as sparsity"),
+            ("1 point of gap is worth", f"{formats.number(choice.weight)} points of sparsity"),
             ("Value", "sparsity − weight × unfairness"),
+            ("Chosen on, reported on", f"{decision.chosen_on}, test"),
         ],
         "chosen": [(_title(name), _words(name, value, measure)) for name, value in decision.chosen.items()],
         "baseline": baseline_name(decision.baseline),
@@ -133,9 +161,13 @@ def _context(decision: Decision) -> dict[str, Any]:
         "runs": _grid(pd.DataFrame(decision.runs), measure),
         "command": decision.command,
         "link": decision.link,
-        "limits": [*decision.cautions, *LIMITS],
+        "limits": decision.limits,
         "made": decision.made,
     }
+
+
+def _limit(name: str, limit: float) -> str:
+    return formats.percent(limit) if FLOORS[name].is_least else formats.points_in_words(limit)
 
 
 def _charts(figures: Mapping[str, BaseFigure]) -> list[tuple[str, Markup]]:

@@ -1,5 +1,6 @@
 """Tables of the Frontier page, and its decision record filled with what the page shows."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -12,21 +13,34 @@ from engine.analysis.columns import MODEL
 from engine.analysis.curves.baseline import CONTROL, DENSE
 from engine.analysis.example_columns import group_columns
 from engine.analysis.frontier.choice import Choice
+from engine.analysis.frontier.floors import broken
 from engine.analysis.frontier.point_losses import GROUP_LOSSES, group_losses
+from engine.analysis.frontier.promised_points import PromisedPoints
 from engine.analysis.frontier.rejected import rivals
 from engine.analysis.frontier.stability import Agreement
 from engine.analysis.group_counts import group_counts
+from engine.analysis.groupings import CROSSED
+from engine.analysis.unfairness import UNFAIRNESS
 from engine.commands.command_line import command_line
 from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog
+from pages.shared.cache.between import Between
 from pages.shared.cache.pairs import Asked, pair
-from pages.shared.cache.points import class_rows
+from pages.shared.cache.points import group_rows
 from pages.shared.frame import Frame
-from pages.shared.names import measure_name, point_short, point_with_level, technique_at, treatment_name
+from pages.shared.names import (
+    measure_name,
+    point_short,
+    point_with_level,
+    technique_at,
+    technique_name,
+    treatment_name,
+)
 from pages.shared.training_note import training_sentence
+from pages.views.frontier.controls import Question
 from pages.views.frontier.decision_record import Decision
-from pages.views.frontier.words import choice_sentence
+from pages.views.frontier.words import between_name, weight_text
 
 
 def group_table(frame: Frame, point: pd.Series) -> pd.DataFrame:
@@ -84,7 +98,7 @@ def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, tru
             "accuracy": rows["accuracy"] * 100,
             "unfairness": [formats.unfairness(value, choice.measure) for value in rows[choice.measure]],
             "value": choice.values[at],
-            "wins at weights": [stretch.get(i, "none") for i in at],
+            "wins at weights": [stretch.get(i, "never") for i in at],
             "resamples": [100 * drawn.get(i, share) for i, share in zip(at, never, strict=True)],
             "seeds": rows["n_seeds"],
         }
@@ -129,6 +143,46 @@ def measures_table(points: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "chosen", "sparsity", "accuracy", "unfairness"])
 
 
+def technique_table(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Is this technique ever Pareto-optimal: the rows of `techniques_on_front` in words, those that are first."""
+    rows = verdicts.sort_values(["is_optimal", "n_on_front"], ascending=False, kind="stable")
+    spans = [
+        formats.MISSING if not n else formats.sparsity(low) if n == 1 else f"{_ends(low, high)} ({n} levels)"
+        for low, high, n in zip(rows["lowest"], rows["highest"], rows["sparsities"].map(len), strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "technique": [technique_name(str(key)) for key in rows["technique"]],
+            "ever Pareto-optimal": ["yes" if yes else "never" for yes in rows["is_optimal"]],
+            "at sparsities": spans,
+            "networks": [f"{a} of {b}" for a, b in zip(rows["n_on_front"], rows["n_points"], strict=True)],
+        }
+    )
+
+
+def _ends(low: float, high: float) -> str:
+    return f"{formats.sparsity(low)} to {formats.sparsity(high)}"
+
+
+def promise_table(points: pd.DataFrame, found: PromisedPoints) -> pd.DataFrame:
+    """Of each technique and treatment the sparsest network that keeps the promise, and who stopped the next."""
+    sparsity = points["sparsity"].to_numpy(float)
+    table = found.table.assign(at=[-1.0 if place is pd.NA else sparsity[place] for place in found.table["kept"]])
+    rows = table.sort_values("at", ascending=False, kind="stable")
+    shown = [formats.MISSING if place is pd.NA else formats.sparsity(sparsity[place]) for place in rows["kept"]]
+    stops = [formats.MISSING if place is pd.NA else formats.sparsity(sparsity[place]) for place in rows["stopped"]]
+    return pd.DataFrame(
+        {
+            "technique": [technique_name(str(key)) for key in rows["technique"]],
+            "treatment": [treatment_name(str(key)) for key in rows["treatment"]],
+            "promised up to": shown,
+            "fails at": stops,
+            "because of": rows["group"].to_numpy(),
+            "p": rows["p"].to_numpy(),
+        }
+    )
+
+
 def caution(frame: Frame, points: pd.DataFrame, point: pd.Series, measure: str) -> str:
     """What to know of a point before comparing it with the dense network; may be empty."""
     dense = points["level"] == 0
@@ -139,15 +193,17 @@ def caution(frame: Frame, points: pd.DataFrame, point: pd.Series, measure: str) 
     return training_sentence(frame.source, frame.experiment, variant, int(point["level"]), gain, measure)
 
 
-def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreement, address: str) -> Decision:
-    """What a record says of the choice; `address` comes from `link`, which knows it only while a page runs."""
-    point = points.iloc[choice.chosen]
+def decision(frame: Frame, asked: Question, choice: Choice, texts: Sequence[str], address: str) -> Decision:
+    """What a record says of the choice, in whose `texts` the answer comes first; its numbers are those of the test
+    split. `address` comes from `link`, which knows it only while a page runs."""
+    points = asked.points
+    point = asked.tested.iloc[choice.chosen]
     study, runs = frame.source.study, runs_of(frame, point)
     made = [study.run_record(str(run)) for run in runs["run"]]
-    lost = rivals(points, choice)
+    lost = rivals(points, choice, broken(points, asked.limits))
     names = {i: point_with_level(row) for i, row in enumerate(points.to_dict("records"))}
     groups, no_groups = _groups(frame, point)
-    classes = class_rows(frame.source, frame.experiment, int(point["point"]), frame.baseline)
+    classes = group_rows(Between(frame.source, frame.experiment), int(point["point"]), frame.baseline)
     lost = lost.assign(
         reason=[
             f"{reason} by {names[by]}" if by is not pd.NA else reason
@@ -168,16 +224,20 @@ def decision(frame: Frame, points: pd.DataFrame, choice: Choice, trust: Agreemen
     ]
     return Decision(
         study=str(study.info.get("title") or frame.name),
-        sentence=formats.unmarked(choice_sentence(points, choice, trust)),
+        sentence=formats.unmarked(" ".join(text for text in texts if text)),
         choice=choice,
         chosen=_facts(point, choice.measure),
-        runner_up=None if choice.runner_up is None else _facts(points.iloc[choice.runner_up], choice.measure),
+        runner_up=None if choice.runner_up is None else _facts(asked.tested.iloc[choice.runner_up], choice.measure),
+        fair_between=between_name(asked.between.columns),
+        chosen_on=asked.between.split,
+        rule_name=asked.rule,
+        floors=dict(asked.limits),
         rivals=lost[keep].astype(dict.fromkeys(keep[:3], str)),
         classes=classes,
         baseline=CONTROL if "control" in classes else DENSE,
         groups=groups,
         no_groups=no_groups,
-        cautions=[text] if (text := caution(frame, points, point, choice.measure)) else [],
+        cautions=[text] if (text := caution(frame, asked.tested, point, choice.measure)) else [],
         runs=[
             {"run": str(run), "seed": record.spec.seed, **{k: v for k, v in record.provenance.items() if v != ""}}
             for run, record in zip(runs["run"], made, strict=True)
@@ -206,16 +266,15 @@ def _facts(point: pd.Series, measure: str) -> dict[str, Any]:
     return facts
 
 
-def weight_text(weight: float) -> str:
-    """A weight as the slider and the address write it: "0.0126", "1", "1000"."""
-    return f"{float(f'{weight:.3g}'):g}"
-
-
-def link(frame: Frame, choice: Choice) -> str:
+def link(frame: Frame, asked: Question) -> str:
     """The address that shows this choice again, every setting written out."""
     base = str(st.context.url or "").split("?")[0]
-    own = {"threshold": f"{100 * choice.threshold:.1f}", "weight": weight_text(choice.weight)}
+    floors = {"accuracy": "threshold", "lowest": "floor", "loss": "loss"}
+    own = {key: f"{100 * asked.limits[name]:.1f}" for name, key in floors.items() if name in asked.limits}
+    own |= {"weight": weight_text(asked.weight), "rule": asked.rule.capitalize()}
     fixed: dict[str, list[str]] = frame.settings | {key: [text] for key, text in own.items()}
-    fixed["measure"] = [measure_name(choice.measure)]
+    columns = CROSSED.join(asked.between.columns)
+    fixed["measure"] = [UNFAIRNESS[asked.measure].label_between(columns)]
+    fixed["fair"] = [between_name(asked.between.columns)]
     others = {key: st.query_params.get_all(key) for key in st.query_params if key not in fixed}
     return f"{base}?{urlencode(fixed | others, doseq=True)}"

@@ -1,46 +1,67 @@
 """What the Frontier page says of the choice: what it costs, how sure it is, why there may be none."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
-from engine.analysis.columns import VARIANT
-from engine.analysis.frontier.choice import BELOW_THRESHOLD, Choice, GiveUp
+from engine.analysis.columns import CLASS, VARIANT
+from engine.analysis.frontier.choice import BELOW_THRESHOLD, FLOORS_BROKEN, Choice, GiveUp
 from engine.analysis.frontier.confidence_set import PairedDifference
+from engine.analysis.frontier.promised_points import PromisedPoints
 from engine.analysis.frontier.stability import Agreement
+from engine.analysis.frontier.validation_choice import Optimism
 from engine.analysis.frontier.verdict import CLEAR, TOSS_UP
 from pages.shared import formats
 from pages.shared.names import measure_name, point_name
 
+MOST_WORDS = 30
+"""Words of the answer."""
 
-def choice_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
-    """How sure the choice is, the choice, and what it costs against the runner-up."""
-    chosen = points.iloc[choice.chosen]
-    gap = formats.unfairness(chosen[choice.measure], choice.measure)
-    seeds = f"{formats.seeds(chosen['n_seeds'])}{_left_behind(points, chosen)}"
-    text = f"{verdict_sentence(points, choice, trust)} The choice has accuracy {formats.percent(chosen['accuracy'])}, "
-    text += f"unfairness {gap} ({measure_name(choice.measure).lower()}), mean of {seeds}."
+
+def between_name(columns: Sequence[str]) -> str:
+    """Whom networks are fair between: "Classes", "Region", "Region × sex"."""
+    if tuple(columns) == (CLASS,):
+        return "Classes"
+    return " × ".join(name.replace("_", " ") for name in columns).capitalize()
+
+
+def weight_text(weight: float) -> str:
+    """A weight as the slider and the address write it: "0.0126", "1", "1000"."""
+    return f"{float(f'{weight:.3g}'):g}"
+
+
+def choice_sentence(points: pd.DataFrame, tested: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
+    """The verdict, the network, its accuracy and gap on the test split, how often it and a rival win; markdown."""
+    sure, chosen = trust.verdict, tested.iloc[choice.chosen]
+    numbers = f"accuracy {formats.percent(chosen['accuracy'])}, gap {_gap(chosen, choice)}"
+    name = point_name(points.iloc[choice.chosen])
+    if not sure.word:
+        return f"**Ship {name}** ({numbers}); {sure.reason}."
+    share, rival = (formats.percent(part, 0) for part in (sure.share, sure.rival_share))
+    text = f"**{sure.word.capitalize()}: {name}** ({numbers}) wins in {share} of redrawn seeds"
+    if sure.rival is None or sure.word == CLEAR:
+        return f"{text}."
+    more = "another more often, in" if sure.word == TOSS_UP and sure.rival_share > sure.share else "the next in"
+    return f"{text}, {more} {rival}."
+
+
+def _gap(point: pd.Series, choice: Choice) -> str:
+    return formats.unfairness(point[choice.measure], choice.measure)
+
+
+def detail_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
+    """What the choice gains and gives up against the runner-up, with intervals, and what the seeds cannot tell."""
+    chosen, text = points.iloc[choice.chosen], ""
     if choice.runner_up is not None and choice.against_runner_up is not None:
-        text += f" Against the runner-up, {point_name(points.iloc[choice.runner_up])}, it "
+        text = f"Against the runner-up, {point_name(points.iloc[choice.runner_up])}, it "
         text += give_up(choice.against_runner_up, choice.measure) + "."
         text += paired_sentence(trust.against_runner_up, choice.measure)
-    return text + _untold_sentence(choice, trust)
-
-
-def verdict_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
-    """The verdict, the network, how often it wins; and who wins more often or next, where it is not clear."""
-    sure, name = trust.verdict, point_name(points.iloc[choice.chosen])
-    if not sure.word:
-        return f"**Ship {name}**; {sure.reason}."
-    share, rival_share = (formats.percent(part, 0) for part in (sure.share, sure.rival_share))
-    if sure.word == TOSS_UP:
-        text = f"**Toss-up: {name}** has the best mean, yet wins in only {share} of redrawn seeds."
-    else:
-        text = f"**{sure.word.capitalize()}: ship {name}**, which wins in {share} of redrawn seeds."
-    if sure.rival is None or sure.word == CLEAR:
-        return text
-    how = f"more often, in {rival_share}" if sure.rival_share > sure.share else f"in {rival_share}"
-    rival = point_name(points.iloc[sure.rival])
-    return f"{text} {rival[0].upper()}{rival[1:]} wins {how}."
+    seeds = f"{formats.seeds(chosen['n_seeds'])}{_left_behind(points, chosen)}"
+    rival = trust.verdict.rival
+    if trust.verdict.word and trust.verdict.word != CLEAR and rival is not None and rival != choice.runner_up:
+        text += f" The rival in redrawn seeds is {point_name(points.iloc[rival])}."
+    return f"{text}{_untold_sentence(choice, trust)} Means of {seeds}.".strip()
 
 
 def paired_sentence(difference: PairedDifference, measure: str) -> str:
@@ -51,7 +72,7 @@ def paired_sentence(difference: PairedDifference, measure: str) -> str:
         formats.points(part) if formats.in_points(measure) else formats.number(part)
         for part in (difference.mean, difference.low, difference.high)
     )
-    return f" Unfairness differs by {mean} (95 %: {low} to {high}, paired by seed)."
+    return f" Its gap differs by {mean} (95 %: {low} to {high}, paired by seed)."
 
 
 def _untold_sentence(choice: Choice, trust: Agreement) -> str:
@@ -65,33 +86,71 @@ def _untold_sentence(choice: Choice, trust: Agreement) -> str:
 
 def give_up(against: GiveUp, measure: str) -> str:
     """What a choice gains and gives up against another point."""
-    gains: list[str] = []
-    costs: list[str] = []
-    unfair = formats.unfairness(abs(against.unfairness), measure)
-    if against.sparsity:
-        words = (
-            f"{formats.points(abs(against.sparsity), 2 if abs(against.sparsity) < 0.01 else 1, sign=False)} of sparsity"
-        )
-        (gains if against.sparsity > 0 else costs).append(words)
+    parts: list[str] = []
     if against.unfairness:
-        (gains if against.unfairness < 0 else costs).append(f"{unfair} of fairness")
+        way = "smaller" if against.unfairness < 0 else "larger"
+        parts.append(f"has a gap {formats.unfairness(abs(against.unfairness), measure)} {way}")
+    if against.sparsity:
+        digits = 2 if abs(against.sparsity) < 0.01 else 1
+        way = "fewer" if against.sparsity > 0 else "more"
+        parts.append(f"keeps {formats.points(abs(against.sparsity), digits, sign=False)} {way} weights")
     if abs(against.accuracy) >= 0.0005:
-        words = f"{formats.points(abs(against.accuracy), sign=False)} of accuracy"
-        (gains if against.accuracy > 0 else costs).append(words)
-    if not gains and not costs:
-        return "differs in nothing that is measured here"
-    parts = [f"gains {_listed(gains)}"] if gains else []
-    parts += [f"gives up {_listed(costs)}"] if costs else []
-    return " and ".join(parts)
+        way = "more" if against.accuracy > 0 else "less"
+        parts.append(f"is {formats.points(abs(against.accuracy), sign=False)} {way} accurate")
+    return _listed(parts) if parts else "differs in nothing that is measured here"
+
+
+def promise_sentence(points: pd.DataFrame, tested: pd.DataFrame, choice: Choice, risk: float) -> str:
+    """The network that a promise allows; markdown."""
+    chosen = tested.iloc[choice.chosen]
+    numbers = f"accuracy {formats.percent(chosen['accuracy'])}, gap {_gap(chosen, choice)}"
+    name = point_name(points.iloc[choice.chosen])
+    return f"**Promised: {name}** ({numbers}) keeps every floor, wrong with probability at most {risk:.0%}.".replace(
+        "%.", " %."
+    )
+
+
+def promised_words(limits: dict[str, float]) -> str:
+    """What is promised, in words."""
+    texts = {
+        "accuracy": "accuracy at least {:.1f} %",
+        "lowest": "no group below {:.1f} %",
+        "loss": "no group loses more than {:.1f} points",
+    }
+    return _listed([text.format(100 * limits[name]) for name, text in texts.items() if name in limits])
+
+
+def no_promise(points: pd.DataFrame, found: PromisedPoints, limits: dict[str, float]) -> str:
+    """Why nothing can be promised, and the way on; markdown."""
+    nearest = found.table.sort_values("p", kind="stable")
+    who = formats.plain(nearest["group"].iloc[0]) if len(nearest) else ""
+    because = f" The nearest fails for {who} (p {nearest['p'].iloc[0]:.2f})." if who else ""
+    return (
+        f"**No pruned network can be shown to keep the promise**: {promised_words(limits)}.{because} "
+        "Lower a floor, allow more risk, or bring more examples."
+    )
+
+
+def optimism_sentence(optimism: Optimism | None, measure: str, on_validation: bool, members: str) -> str:
+    """Where the network was chosen, and how its gap there compares with its gap elsewhere; markdown."""
+    if on_validation and optimism is not None:
+        here, there = (formats.unfairness(v, measure) for v in (optimism.gap_where_chosen, optimism.gap_elsewhere))
+        return f"Chosen on validation, reported on test: gap {here} where chosen, {there} on test."
+    plain = "Chosen on the test split that it is reported on, since these runs kept no validation answers."
+    if optimism is None or optimism.reason or np.isnan(optimism.gap_where_chosen):
+        return f"{plain} Expect a larger gap on fresh data."
+    here, there = (formats.unfairness(v, measure) for v in (optimism.gap_where_chosen, optimism.gap_elsewhere))
+    halves = f"halves of the {formats.plain(members)}s" if members else "halves of the examples"
+    return f"{plain} Chosen on {halves} instead: gap {here} where chosen, {there} on the other half."
 
 
 def stakeholder_sentence(points: pd.DataFrame, choice: Choice, second: Choice) -> str:
-    """Whether a second stakeholder would choose the same."""
+    """Whether a second weight would choose the same."""
     if second.chosen is None or choice.chosen is None:
         return ""
     weight = formats.number(second.weight)
     if second.chosen in (choice.chosen, *choice.twins):
-        return f"The second stakeholder, at weight {weight}, ships the same network."
+        return f"The second weight, {weight}, would ship the same network."
     mine, theirs = points.iloc[choice.chosen], points.iloc[second.chosen]
     against = GiveUp(
         float(theirs["sparsity"] - mine["sparsity"]),
@@ -99,7 +158,7 @@ def stakeholder_sentence(points: pd.DataFrame, choice: Choice, second: Choice) -
         float(theirs["accuracy"] - mine["accuracy"]),
     )
     words = give_up(against, choice.measure)
-    return f"The second stakeholder, at weight {weight}, ships **{point_name(theirs)}**, which {words}."
+    return f"The second weight, {weight}, would ship **{point_name(theirs)}**: it {words}."
 
 
 def no_choice(choice: Choice, points: pd.DataFrame) -> str:
@@ -107,7 +166,9 @@ def no_choice(choice: Choice, points: pd.DataFrame) -> str:
     if choice.reason == BELOW_THRESHOLD:
         best = formats.percent(points["accuracy"].max())
         return f"**No network reaches {formats.percent(choice.threshold)}.** The best has {best}: lower the threshold."
-    return f"**Nothing can be chosen**: {choice.reason}."
+    if choice.reason == FLOORS_BROKEN:
+        return "**No network keeps every floor.** Lower a floor for groups, or the accuracy."
+    return f"**Nothing can be chosen** by {measure_name(choice.measure).lower()}: {choice.reason}."
 
 
 def _left_behind(points: pd.DataFrame, chosen: pd.Series) -> str:

@@ -11,7 +11,7 @@ from engine.analysis.example_columns import MANY_MEMBERS, attribute_columns
 from engine.analysis.members.accuracy import member_accuracy
 from engine.analysis.members.permutation import Permuted, strata
 from engine.errors import PruneScopeError
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.cache import catalog, predictions
 from pages.shared.cache.pairs import Asked, Pair, pair
 from pages.shared.frame import Frame
@@ -23,7 +23,6 @@ from pages.shared.pickers import (
     choose_one,
     choose_variant,
     distinct,
-    forget_unfit,
     level_labels,
     read_examples,
     working_sparsity,
@@ -187,18 +186,15 @@ def _choose_series(series: str, palette: dict[str, str]) -> dict[str, str]:
 
 def _least(table: pd.DataFrame, of: Words) -> int:
     largest = int(table["n"].max())
-    forget_unfit("least", lambda n: 1 <= n <= max(largest, 2))
-    least = st.slider(
+    return bound.whole_number_on_a_scale(
         f"{formats.plain(of.members).capitalize()} with at least N {of.examples}",
         1,
         max(largest, 2),
         min(MANY_MEMBERS, largest),
-        key="least",
-        bind="query-params",
+        "least",
         help=f"Leaves out who has fewer: a rate over few {of.examples} says little.",
         width=200,
     )
-    return int(least)
 
 
 def _predictions(frame: Frame, runs: tuple[str, ...], level: int) -> Pair:

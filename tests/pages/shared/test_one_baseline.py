@@ -12,15 +12,16 @@ from streamlit.testing.v1 import AppTest
 
 from engine.analysis.curves.baseline import CONTROL, DENSE
 from engine.analysis.frontier.choice import choose
-from engine.analysis.frontier.stability import agreement
 from engine.pruning.techniques import CONTROL as UNPRUNED
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache import points as load_points
+from pages.shared.cache.between import Between
 from pages.shared.frame import Frame
 from pages.shared.names import BASELINE_LABELS, baseline_name
 from pages.views.frontier import tables
+from pages.views.frontier.controls import Question
 from pages.views.frontier.decision_record import decision_html, decision_json
 from tests.pages.conftest import OpenPage, words
 from tests.support.studies import make_study
@@ -140,12 +141,13 @@ def record(root: Path, baseline: str, treatment: str) -> tuple[Frame, tables.Dec
     """The decision record of the model, as the Frontier makes it."""
     source = load.source("own")
     experiment = load.experiments(source)[0]
-    points = load.operating(source, experiment)
+    between = Between(source, experiment)
+    points = load_points.operating(between, baseline)
     points = points[(points["treatment"] == treatment) & (points["level"] == LEVEL)].reset_index(drop=True)
     frame = Frame(source, "own", experiment, ("global_unstructured",), (treatment,), dark=False, baseline=baseline)
     choice = choose(points, 0.0, 1.0)
-    trust = agreement(points, load_points.by_seed(source, experiment), choice)
-    return frame, tables.decision(frame, points, choice, trust, tables.link(frame, choice))
+    asked = Question(between, points, points, "max_min", "weight", {"accuracy": 0.0}, 1.0, None, 0.1, 0.05, "kept")
+    return frame, tables.decision(frame, asked, choice, ["said"], tables.link(frame, asked))
 
 
 def test_an_address_that_names_no_baseline_falls_back(root: Path, open_page: OpenPage) -> None:

@@ -1,0 +1,171 @@
+"""Whom the Frontier is fair between, on which examples it chooses, and what each group has right there."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from engine.analysis.columns import CLASS, MODEL
+from engine.analysis.example_columns import group_columns, member_columns
+from engine.analysis.groupings import LEAST, LEFT_OUT, Grouping, correct_counts, grouping_of
+from engine.errors import PruneScopeError
+from engine.store.parquet import from_parquet
+from engine.store.run_tables import is_right
+from engine.store.validation import VALIDATION
+from pages.shared.cache.catalog import (
+    Experiment,
+    Source,
+    class_facts,
+    class_names,
+    classes,
+    control_classes,
+    control_levels,
+    example_set,
+    examples,
+    levels,
+)
+
+TEST = "test"
+
+
+@dataclass(frozen=True)
+class Between:
+    """The groups that are compared, by columns of the examples (several are crossed), on the test split or on each
+    run's validation split."""
+
+    source: Source
+    experiment: Experiment
+    columns: tuple[str, ...] = (CLASS,)
+    split: str = TEST
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether the groups are the classes."""
+        return self.columns == (CLASS,)
+
+    def on_test(self) -> "Between":
+        """The same groups on the test split."""
+        return replace(self, split=TEST)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What networks have right, by group: tables as `catalog.levels` and `catalog.classes` give them, in which the
+    column `class` numbers the groups and the accuracy is that of the split."""
+
+    levels: pd.DataFrame
+    counts: pd.DataFrame
+    control_counts: pd.DataFrame
+    names: Mapping[int, str]
+    """Names of the groups by number."""
+    left_out: pd.DataFrame
+    """Groups too small to count, and examples without one: group, n, reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Which examples each level of a run has right, and to which group each of them belongs."""
+
+    run: str
+    levels: np.ndarray
+    right: np.ndarray
+    grouping: Grouping
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of the examples by what they part them into."""
+
+    groups: tuple[str, ...]
+    members: tuple[str, ...]
+    """At most one: that of most members, such as writers."""
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def example_columns(source: Source, experiment: Experiment) -> Columns:
+    """Columns that part the examples into a few groups, and into many members; none where they cannot be read."""
+    try:
+        table = examples(source, example_set(source, experiment))
+    except PruneScopeError:
+        return Columns((), ())
+    return Columns(tuple(group_columns(table)), tuple(member_columns(table)[:1]))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def has_validation(source: Source, experiment: Experiment) -> bool:
+    """Whether every run of an experiment kept what it predicts on its validation split, so that this may choose."""
+    study = source.study
+    runs = [str(run) for run in levels(source, experiment)["run"].cat.categories]
+    known = example_set(source, experiment) in study.training_sets()
+    return known and len(study.runs_with(runs, VALIDATION)) == len(runs)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Counting right answers by group …")
+def tally(between: Between) -> Tally:
+    """What every network of an experiment has right of every group."""
+    source, experiment = between.source, between.experiment
+    models, controls = levels(source, experiment), control_levels(source, experiment)
+    if between.of_classes and between.split == TEST:
+        counts = classes(source, experiment), control_classes(source, experiment)
+        return Tally(models, *counts, class_names(source, experiment), pd.DataFrame(columns=list(LEFT_OUT)))
+    if between.split == VALIDATION:
+        recorded = set(source.study.runs_with(map(str, controls["run"].unique()), VALIDATION))
+        controls = controls[controls["run"].isin(recorded)]
+        models = models.assign(accuracy=models["validation_accuracy"])
+    runs = [str(run) for table in (models, controls) for run in table["run"].unique()]
+    parts = list(answered(between, runs))
+    counts = tuple(_rows(table, parts) for table in (models, controls))
+    return Tally(models, *counts, dict(enumerate(parts[0].grouping.groups)), parts[0].grouping.left_out)
+
+
+def answered(between: Between, runs: list[str]) -> Iterator[Answered]:
+    """What each of the runs has right, one at a time."""
+    read = _on_validation if between.split == VALIDATION else _on_test
+    return read(between, runs)
+
+
+def _on_test(between: Between, runs: list[str]) -> Iterator[Answered]:
+    study, name = between.source.study, example_set(between.source, between.experiment)
+    n_classes = len(class_facts(between.source, name))
+    grouping = _grouping(between, examples(between.source, name))
+    for run in runs:
+        rows = from_parquet(study.run_file(run, "predictions.parquet"), run, ["level", "offset"])
+        right = np.stack([is_right(offset.as_py(), n_classes) for offset in rows["offset"]])
+        yield Answered(run, rows["level"].to_numpy(), right, grouping)
+
+
+def _on_validation(between: Between, runs: list[str]) -> Iterator[Answered]:
+    study, name = between.source.study, example_set(between.source, between.experiment)
+    table = study.training_examples(name)
+    label, grouping = table["label"].to_numpy(), None
+    for run in runs:
+        at, predicted, rows = study.validation(run)
+        # A group must be large enough in the split, of which each run has another draw.
+        grouping = grouping or _grouping(between, table, len(table) / len(rows))
+        code = grouping.code[rows]
+        n = np.bincount(code[code >= 0], minlength=len(grouping.groups))
+        yield Answered(run, at, predicted == label[rows], replace(grouping, code=code, n=n))
+
+
+def _grouping(between: Between, table: pd.DataFrame, times: float = 1.0) -> Grouping:
+    """The groups of an example table; `times` as many examples are asked of each as usual."""
+    names = class_names(between.source, between.experiment)
+    labels = [names.get(number, str(number)) for number in range(int(table["label"].max()) + 1)]
+    return grouping_of(table, between.columns, 1 if between.of_classes else round(LEAST * times), labels)
+
+
+def _rows(models: pd.DataFrame, parts: list[Answered]) -> pd.DataFrame:
+    """One row per model and group, as `catalog.classes` has them of classes; losses of groups are not recorded."""
+    counts = {
+        (part.run, int(level)): (row, part.grouping.n)
+        for part in parts
+        for level, row in zip(part.levels, correct_counts(part.right, part.grouping), strict=True)
+    }
+    n_groups = len(parts[0].grouping.groups) if parts else 0
+    keys = list(zip(models["run"].astype(str), models["level"].astype(int), strict=True))
+    repeated = models[["run", *MODEL, "seed", "level", "sparsity"]].iloc[np.repeat(np.arange(len(models)), n_groups)]
+    correct, n = (np.array([counts[key][place] for key in keys], int).reshape(-1) for place in (0, 1))
+    numbers = {"class": np.tile(np.arange(n_groups), len(models)), "n": n, "correct": correct}
+    return repeated.reset_index(drop=True).assign(**numbers, predicted=0, loss=np.nan)

@@ -1,0 +1,53 @@
+"""Operating points on halves of the members, kept between reruns: for a Frontier that has no validation split."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from engine.analysis.example_columns import member_columns
+from engine.analysis.frontier.validation_choice import Halves, half_numbers
+from pages.shared.cache.between import Between, answered
+from pages.shared.cache.catalog import example_set, examples
+from pages.shared.cache.points import by_seed
+
+MANY_RUNS = 600
+"""Runs beyond which halves are not counted: it would take longer than somebody waits for a page."""
+
+
+@dataclass(frozen=True, eq=False)
+class HalfPoints:
+    """Means over seeds by point's number, split and half: (n_points, n_splits, 2)."""
+
+    accuracy: np.ndarray
+    unfairness: np.ndarray
+    members: str
+    """Who fell into halves: a column of the examples, or nothing for the examples themselves."""
+
+
+@st.cache_resource(max_entries=16, show_spinner="Choosing on halves …")
+def half_points(between: Between, measure: str) -> HalfPoints | None:
+    """The operating points on one half of the members and on the other; None for too many runs."""
+    models = by_seed(between)
+    runs = [str(run) for run in models["run"].unique()]
+    if len(runs) > MANY_RUNS:
+        return None
+    table = examples(between.source, example_set(between.source, between.experiment))
+    columns = member_columns(table)
+    halves, accuracy, unfairness = None, {}, {}
+    for part in answered(between, runs):
+        member = table[columns[0]].to_numpy() if columns else np.arange(len(table))
+        halves = halves or Halves.of(member, part.grouping.code, len(part.grouping.groups))
+        start = np.flatnonzero(part.levels == 0)
+        dense = np.full(len(part.levels), start[0] if len(start) else -1)
+        numbers = half_numbers(halves.counts(part.right), halves.sizes, dense, measure)
+        for place, level in enumerate(part.levels.tolist()):
+            accuracy[part.run, level], unfairness[part.run, level] = (number[place] for number in numbers)
+    keys = list(zip(models["run"].astype(str), models["level"].astype(int), strict=True))
+    point, n = models["point"].to_numpy(), np.bincount(models["point"])
+    means = []
+    for numbers_of in (accuracy, unfairness):
+        total = np.zeros((len(n), *numbers_of[keys[0]].shape))
+        np.add.at(total, point, np.stack([numbers_of[key] for key in keys]))
+        means.append(total / np.maximum(n, 1)[:, None, None])
+    return HalfPoints(means[0], means[1], columns[0] if columns else "")

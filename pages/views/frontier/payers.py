@@ -1,0 +1,74 @@
+"""Who pays for the chosen network: the group that loses most, under whatever grouping there is."""
+
+import pandas as pd
+
+from engine.analysis.columns import CLASS
+from engine.errors import PruneScopeError
+from pages.shared import formats
+from pages.shared.cache.between import Between, example_columns
+from pages.shared.cache.points import group_rows
+from pages.shared.frame import Frame
+from pages.shared.names import baseline_name
+from pages.views.frontier.words import between_name
+
+
+def payers(frame: Frame, between: Between, point: int) -> pd.DataFrame:
+    """Of each grouping the group that loses most on the test split, the largest loss first: columns, name, n, before,
+    accuracy, low, high, change, kind (of the baseline).
+
+    Groupings are the classes, every column of few groups, and what the networks should be fair between.
+    """
+    columns = example_columns(frame.source, frame.experiment)
+    wanted = dict.fromkeys([(CLASS,), *((name,) for name in columns.groups), between.columns])
+    rows = []
+    for names in wanted:
+        try:
+            table = group_rows(Between(frame.source, frame.experiment, names), point, frame.baseline)
+        except PruneScopeError:  # the predictions of some runs are gone; the classes are counted all the same
+            continue
+        kind = "control" if "control" in table else "dense"
+        known = table[table["change"].notna()].assign(columns=[names] * int(table["change"].notna().sum()), kind=kind)
+        rows.append(known.rename(columns={kind: "before"}).head(1))
+    kept = ["columns", "name", "n", "before", "accuracy", "low", "high", "change", "kind"]
+    found = pd.concat([row[kept] for row in rows if len(row)], ignore_index=True) if any(map(len, rows)) else None
+    if found is None:
+        return pd.DataFrame(columns=kept)
+    return found.sort_values("change", kind="stable", ignore_index=True)
+
+
+def payer_sentence(table: pd.DataFrame) -> str:
+    """Who loses most, how much, and who does under each other grouping; markdown, empty where nobody is known."""
+    if table.empty:
+        return ""
+    worst = table.iloc[0]
+    if worst["change"] >= 0:
+        return f"**Nobody pays**: no class or group loses against {baseline_name(worst['kind'])}."
+    text = (
+        f"**Who pays most: {_named(worst)}**, from {formats.percent(worst['before'])} "
+        f"({baseline_name(worst['kind'])}) to {formats.percent(worst['accuracy'])}{_interval(worst)}, "
+        f"{formats.count(worst['n'])} test examples."
+    )
+    others = [f"{_named(row)} {formats.points(row['change'])}" for _, row in table.iloc[1:].iterrows()]
+    return f"{text} Most under other groupings: {'; '.join(others)}." if others else text
+
+
+def warning_sentence(table: pd.DataFrame, between: Between, limit: float) -> str:
+    """Whom the choice does not look at and who loses more than the limit; markdown, empty where there is nobody."""
+    hit = table[(table["change"] < -limit - 1e-9) & (table["columns"] != between.columns)]
+    if hit.empty:
+        return ""
+    names = [f"**{_named(row)}** loses {formats.points_in_words(row['change'])}" for _, row in hit.iterrows()]
+    return (
+        f"{'; '.join(names)}: more than {formats.points_in_words(limit)}, and the choice does not look at it. "
+        f"It is fair between {formats.plain(between_name(between.columns).lower())} only."
+    )
+
+
+def _named(row: pd.Series) -> str:
+    """A group with its grouping: "region rural", "class 8"."""
+    return formats.plain(f"{' x '.join(row['columns']).replace('_', ' ')} {row['name']}")
+
+
+def _interval(row: pd.Series) -> str:
+    half = formats.plus_minus(row["low"], row["high"])
+    return f" {half} over seeds" if half else ""

@@ -1,0 +1,1 @@
+"""Studies with one planted fact each."""
