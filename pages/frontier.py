@@ -76,7 +76,9 @@ said = (
     if promise is None
     else words.promise_sentence(points, tested, choice, asked.risk)
 )
-texts = [said, words.detail_sentence(points, choice, trust) if promise is None else "", payer_sentence(paying)]
+texts = [said, words.against_sentence(points, choice, trust) if promise is None else "", payer_sentence(paying)]
+texts.append(words.seed_sentence(points, choice, trust) if promise is None else "")
+caution = tables.caution(frame, tested, tested.iloc[choice.chosen], measure)
 with above:
     answer(said)
     if warned := warning_sentence(paying, asked.between, asked.warning):
@@ -85,10 +87,10 @@ with above:
         st.markdown(f"The promise: {words.promised_words(dict(asked.limits))}; shared by all techniques' sequences.")
     if second is not None:
         st.markdown(words.stakeholder_sentence(points, choice, second))
-    st.markdown(" ".join(text for text in texts[1:] if text))
+    for text in texts[1:3]:
+        if text:
+            st.markdown(text)
     luck = st.empty()
-    if caution := tables.caution(frame, tested, tested.iloc[choice.chosen], measure):
-        st.caption(caution)
 
 hovers = hover_texts(asked.between, measure)
 shown = [hovers[place] for place in points["point"].tolist()]
@@ -101,14 +103,15 @@ beside = charts.Extras(
 )
 scatter, groups = st.container(key="beside-frontier").columns([2, 1], gap="medium")
 with scatter:
+    shapes = " Circles: rewind; diamonds: finetune." * (len({"rewind", "finetune"} & set(frame.treatments)) > 1)
     kept, out = int(choice.survivors.sum()), int((~choice.survivors).sum())
     show_chart(
         charts.frontier_chart(points, choice, shown, frame.dark, asked.scale, beside),
         "frontier",
         f"Sparsity against {measure_name(measure)} for {kept} networks; the chosen one is starred.",
         lambda: tables.frontier_table(points, choice, wins, trust),
-        caption=f"{out} of {len(points)} networks break a floor (small grey dots). Hollow: beaten on both counts. "
-        "Circles rewind, diamonds finetune. Band: 90 % of frontiers with redrawn seeds; whiskers: 95 %.",
+        caption=f"{out} of {len(points)} networks break a floor (small grey dots){charts.beyond(points, choice)}. "
+        f"Hollow: beaten on both counts.{shapes} Band: 90 % of frontiers with redrawn seeds; whiskers: 95 %.",
     )
 with groups:
     table = group_rows(asked.between.on_test(), number, frame.baseline)
@@ -203,8 +206,8 @@ if len(sizes) and len(small_files := size_table(sizes, points, measure)):
     )
     st.markdown(size_sentence(small_files))
     column = st.column_config.NumberColumn
-    shapes = {"accuracy": column(format="%.1f %%"), "kB": column(format="%.0f"), "kB zipped": column(format="%.0f")}
-    st.dataframe(small_files, hide_index=True, column_config=shapes, alt="Size on disk of each quantized network.")
+    looks = {"accuracy": column(format="%.1f %%"), "kB": column(format="%.0f"), "kB zipped": column(format="%.0f")}
+    st.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each quantized network.")
 
 if st.toggle("Show accuracy as the third dimension", key="space", bind="query-params") or asked.rule == BY_THREE:
     space = space_chart(points, choice, shown, frame.dark)
@@ -214,6 +217,6 @@ if st.toggle("Show accuracy as the third dimension", key="space", bind="query-pa
     )
 
 # Last, because halves take a moment to be counted the first time.
-if promise is None:
-    found, members = optimism_of(asked, choice)
-    luck.caption(words.optimism_sentence(found, measure, asked.between.split != "test", members))
+found, members = optimism_of(asked, choice) if promise is None else (None, "")
+luck_text = words.optimism_sentence(found, measure, asked.between.split != "test", members) if promise is None else ""
+luck.caption(" ".join(text for text in (texts[3], luck_text, caution) if text))

@@ -34,7 +34,7 @@ from pages.views.frontier.decision_record import (
     decision_html,
     decision_json,
 )
-from pages.views.frontier.words import choice_sentence, detail_sentence
+from pages.views.frontier.words import choice_sentence, seed_sentence
 from tests.support.studies import make_study
 
 NASTY = "</script><img src=x onerror=alert(1)>*b* \\ \"quoted\" & 'so'"
@@ -303,9 +303,9 @@ def test_sentence_says_how_many_seeds_lack_the_chosen_level() -> None:
     _, points, choice = made("planted")
     frame, _ = framed("planted")
     trust = trusted(frame, points, choice)
-    assert "no such level" not in detail_sentence(points, choice, trust)
+    assert "no such level" not in seed_sentence(points, choice, trust)
     fewer = points.assign(n_seeds=points["n_seeds"] - (np.arange(len(points)) == choice.chosen))
-    assert "(1 more has no such level)" in detail_sentence(fewer, choice, trust)
+    assert "(1 more has no such level)" in seed_sentence(fewer, choice, trust)
 
 
 def test_a_choice_on_validation_says_so() -> None:

@@ -174,7 +174,7 @@ def test_third_dimension_is_drawn_on_demand(page: Any) -> None:
 @pytest.mark.parametrize("study", ["one-run", "one-seed", "one-level"])
 def test_one_seed_is_said(page: Any, study: str) -> None:
     app = page(study)
-    assert any("Means of 1 seed." in str(part.value) for part in app.markdown) and "redrawn" not in sentence(app)
+    assert any("Means of 1 seed." in str(part.value) for part in app.caption) and "redrawn" not in sentence(app)
     assert "one seed cannot say how sure" in sentence(app)
     assert any("network with one seed" in str(part.value) for part in app.caption)
     assert shown(app, 0)["resamples"].isna().all()

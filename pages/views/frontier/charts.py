@@ -53,7 +53,7 @@ def frontier_chart(
     """
     extras = extras or Extras()
     x, y = along(points["sparsity"].to_numpy(float), scale), points[choice.measure].to_numpy(float)
-    ends = axis_ends(points, choice.measure, choice.threshold)
+    ends = axis_ends(points, choice)
     seen = np.isfinite(y) & (y >= ends[0]) & (y <= ends[1])
     traces = _band_traces(extras.band, dark, scale)
     traces.append(_dots(x, y, texts, np.flatnonzero(seen & ~choice.survivors), _rejected_look(dark)))
@@ -75,16 +75,33 @@ def frontier_chart(
     return Drawing([{"type": "scatter", "cliponaxis": False, **trace} for trace in traces], layout)
 
 
-def axis_ends(points: pd.DataFrame, measure: str, threshold: float) -> tuple[float, float]:
-    """Where the axis of unfairness begins and ends: all that a threshold within reach of the slider may leave, or this
-    one where it is lower. A difference of rates never goes beyond 1, nor below 0 where nothing does."""
-    near = points["accuracy"] >= min(points["accuracy"].max() - REACH, threshold)
-    values = points.loc[near, measure].dropna().to_numpy(float)
-    if not len(values):
+def axis_ends(points: pd.DataFrame, choice: Choice) -> tuple[float, float]:
+    """Where the axis of unfairness begins and ends.
+
+    It reaches the worst that a frontier may have at any threshold of the slider, which is the sparsest network that
+    this leaves, and half of all networks in reach. A difference of rates never goes beyond 1, nor below 0 where
+    nothing does.
+    """
+    measure = choice.measure
+    near = points["accuracy"].to_numpy() >= min(points["accuracy"].max() - REACH, choice.threshold)
+    near &= points[measure].notna().to_numpy()
+    values = points[measure].to_numpy(float)
+    if not near.any():
         return 0.0, 1.0
-    low, high = float(min(values.min(), 0.0)), float(values.max())
-    high += 0.06 * max(high - low, 0.02)
+    rows = np.flatnonzero(near)
+    rows = rows[np.lexsort((values[rows], -points["accuracy"].to_numpy(float)[rows]))]
+    sparsity = points["sparsity"].to_numpy(float)[rows]
+    sparsest = np.r_[True, sparsity[1:] > np.maximum.accumulate(sparsity)[:-1]]
+    low = float(min(values[rows].min(), 0.0))
+    high = max(values[rows][sparsest].max(), float(np.median(values[rows])), *values[choice.frontier], low + 0.01)
+    high += 0.12 * (high - low)
     return low, min(high, 1.0) if formats.in_points(measure) else high
+
+
+def beyond(points: pd.DataFrame, choice: Choice) -> str:
+    """How many networks lie above the chart, for its caption."""
+    n = int((points[choice.measure] > axis_ends(points, choice)[1]).sum())
+    return f", {formats.count(n)} lie above the chart" if n else ""
 
 
 def _sparsity_axis(points: pd.DataFrame, scale: str) -> dict[str, Any]:
@@ -221,7 +238,7 @@ def _labels(
     front = np.flatnonzero(choice.frontier)
     first = [place for place in (choice.chosen, choice.runner_up) if place in front]
     order = [*first, *(place for place in front[np.argsort(-choice.values[front])].tolist() if place not in first)]
-    low, high = axis_ends(points, choice.measure, choice.threshold)
+    low, high = axis_ends(points, choice)
     across = np.log10(np.maximum(x, 1e-6)) if scale == "kept" else x
     known = across[np.isfinite(across)]
     wide, tall = max(float(np.ptp(known)), 1e-9), max(high - low, 1e-9)
@@ -229,23 +246,25 @@ def _labels(
     labels = []
     for place in order:
         spot = float(across[place]) / wide, float(y[place]) / tall
-        if any(abs(spot[0] - a) < 0.2 and abs(spot[1] - b) < 0.055 for a, b in placed) or len(placed) == MOST_LABELS:
+        if any(abs(spot[0] - a) < 0.26 and abs(spot[1] - b) < 0.06 for a, b in placed) or len(placed) == MOST_LABELS:
             continue
         placed.append(spot)
         level, technique = points["level"].iloc[place], str(points["technique"].iloc[place])
         name = (
             "dense" if not level else f"{technique_name(technique)} {formats.sparsity(points['sparsity'].iloc[place])}"
         )
-        left = (spot[0] - known.min() / wide > 0.5) != (scale == "kept")
+        # Below the frontier there is nothing; at its sparse end a label goes back above it.
+        share = spot[0] - known.min() / wide
+        ends_it = (1 - share if scale == "kept" else share) > 0.75
         labels.append(
             {
                 "x": float(across[place]),
                 "y": float(y[place]),
                 "text": formats.chart_text(name),
                 "showarrow": False,
-                "xanchor": "right" if left else "left",
-                "xshift": -14 if left else 14,
-                "yshift": -11,
+                "xanchor": "right" if ends_it else "left",
+                "xshift": -10 if ends_it else 8,
+                "yshift": 12 if ends_it else -17,
                 "font": {"size": 11, "color": ink(dark)},
             }
         )

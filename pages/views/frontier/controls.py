@@ -65,7 +65,7 @@ class Question:
 
 def ask(frame: Frame) -> Question:
     """Draw the controls and say what they ask."""
-    first, second, third = st.container(key="beside-asked").columns([3, 3, 2.6], gap="medium")
+    first, second, third = st.container(key="beside-asked").columns([5, 5, 6], gap="medium")
     between = choose_between(frame, first)
     points, tested = _points(frame, between)
     measure = _measure(points, between, second)

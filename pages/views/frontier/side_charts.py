@@ -52,7 +52,7 @@ def group_chart(table: pd.DataFrame, dark: bool, word: str = "class", least: flo
     ]
     height = max(420, min(520, 120 + 36 * len(names)))
     lowest = np.nanmin([np.nan if least is None else least, *rows["accuracy"], *rows["before"]]) if len(rows) else 0.0
-    begin = max(0.0, np.floor(20 * (0.0 if np.isnan(lowest) else lowest)) / 20)
+    begin = max(0.0, np.floor(20 * (0.0 if np.isnan(lowest) else lowest - 0.02)) / 20)
     axes = {
         "xaxis": {"title": f"accuracy by {formats.chart_text(word)}", "tickformat": ".0%", "range": [begin, 1.0]},
         "yaxis": {"type": "category", "automargin": True},

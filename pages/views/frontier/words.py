@@ -50,18 +50,23 @@ def _gap(point: pd.Series, choice: Choice) -> str:
     return formats.unfairness(point[choice.measure], choice.measure)
 
 
-def detail_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
-    """What the choice gains and gives up against the runner-up, with intervals, and what the seeds cannot tell."""
-    chosen, text = points.iloc[choice.chosen], ""
-    if choice.runner_up is not None and choice.against_runner_up is not None:
-        text = f"Against the runner-up, {point_name(points.iloc[choice.runner_up])}, it "
-        text += give_up(choice.against_runner_up, choice.measure) + "."
-        text += paired_sentence(trust.against_runner_up, choice.measure)
-    seeds = f"{formats.seeds(chosen['n_seeds'])}{_left_behind(points, chosen)}"
-    rival = trust.verdict.rival
-    if trust.verdict.word and trust.verdict.word != CLEAR and rival is not None and rival != choice.runner_up:
-        text += f" The rival in redrawn seeds is {point_name(points.iloc[rival])}."
-    return f"{text}{_untold_sentence(choice, trust)} Means of {seeds}.".strip()
+def against_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
+    """What the choice gains and gives up against the runner-up, with the interval of the gaps' difference; may be
+    empty."""
+    if choice.runner_up is None or choice.against_runner_up is None:
+        return ""
+    text = f"Against the runner-up, {point_name(points.iloc[choice.runner_up])}, it "
+    text += give_up(choice.against_runner_up, choice.measure) + "."
+    return text + paired_sentence(trust.against_runner_up, choice.measure)
+
+
+def seed_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
+    """How many seeds the numbers are of, who else wins, and what these seeds cannot tell."""
+    chosen, sure = points.iloc[choice.chosen], trust.verdict
+    text = f"Means of {formats.seeds(chosen['n_seeds'])}{_left_behind(points, chosen)}."
+    if sure.word and sure.word != CLEAR and sure.rival is not None and sure.rival != choice.runner_up:
+        text += f" The rival in redrawn seeds is {point_name(points.iloc[sure.rival])}."
+    return text + _untold_sentence(choice, trust)
 
 
 def paired_sentence(difference: PairedDifference, measure: str) -> str:
