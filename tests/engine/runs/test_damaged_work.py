@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from engine.store.verify import set_aside, verify_study
 
 from engine.run_spec import Progress, RunSpec
 from engine.runs.run import RunOutcome, run_experiment
 from engine.specs.checks import validate_spec
 from engine.store.study import Study
+from engine.store.verification.verify import set_aside, verify_study
 from tests.support.run_folders import files_of
 
 ROOT = Path("unused")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from engine.store.verify import verify_study
 
 from engine.errors import PruneScopeError
 from engine.pruning.masks import Masks, count_kept
@@ -21,6 +20,7 @@ from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.dense_key import dense_key
 from engine.store.study import Study
+from engine.store.verification.verify import verify_study
 from engine.training.device import reproducible
 from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator

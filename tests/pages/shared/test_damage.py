@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from engine.store.verify import verify_study
 
 from engine.store import catalog
 from engine.store.annotations import write_mark
 from engine.store.study import Study
+from engine.store.verification.verify import verify_study
 from pages.shared.frame import MENU
 from tests.pages.conftest import OpenPage
 from tests.support.studies import make_study

@@ -1,4 +1,4 @@
-"""The compiled step is torch's step: same weights, same predictions, whatever the images, the batch and the settings."""
+"""The compiled step is torch's step: same weights and predictions, whatever the images, the batch and the settings."""
 
 import copy
 from dataclasses import replace
