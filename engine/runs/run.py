@@ -140,8 +140,9 @@ class _Run:
         self.after_cut: AfterCut | None = None
         check_gradual(spec, workspace.n_steps(spec, n_epochs_after(spec)))
         self.early = early_weights(spec, workspace, dense) if spec.treatment != "finetune" else {}
+        rewinding = replace(spec, treatment="rewind", diagnose=())
         is_control = TREATMENTS[spec.treatment].controls
-        self.ticket = _Run(replace(spec, treatment="rewind"), study, workspace, dense, watch) if is_control else None
+        self.ticket = _Run(rewinding, study, workspace, dense, watch) if is_control else None
         """Of a control of rewinding, the run that rewinds and makes its masks."""
 
     def levels(self) -> tuple[list[LevelResult], float, str]:

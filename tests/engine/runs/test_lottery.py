@@ -97,7 +97,7 @@ def test_controls_have_the_masks_of_the_run_that_rewinds(
     run_in(tmp_path, spec)
     rewound = starts.copy()
     starts.clear()
-    run_in(tmp_path, replace(spec, treatment=treatment))
+    run_in(tmp_path, replace(spec, treatment=treatment, diagnose=("class",)))
     assert len(starts) == 6  # the run that rewinds, and the control, level by level
     for (weights, masks), (same, theirs), (other, mine) in zip(rewound, starts[::2], starts[1::2], strict=True):
         assert all(torch.equal(masks[name], theirs[name]) for name in masks)
