@@ -18,6 +18,7 @@ from docs.made.findings import findings  # noqa: E402
 from docs.made.good import distortion_table, shorter_words  # noqa: E402
 from docs.made.hooker import exemplars_table, nothing_table, sizes_table  # noqa: E402
 from docs.made.images import images_table  # noqa: E402
+from docs.made.mitigation_rules import rules_table  # noqa: E402
 from docs.made.paganini import accuracy_table, slopes_table, split_words  # noqa: E402
 from docs.made.study import Demo, markdown, open_demo  # noqa: E402
 from docs.made.tran import mitigation_table, violation_table  # noqa: E402
@@ -101,6 +102,7 @@ MADE: dict[str, Callable[[Demo], str]] = {
     "checksums": checksums,
     "images": images_table,
     "risk": risk_table,
+    "rules": rules_table,
 }
 
 
