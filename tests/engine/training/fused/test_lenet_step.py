@@ -1,7 +1,11 @@
-"""The compiled step is torch's step: same weights and predictions, whatever the images, the batch and the settings."""
+"""The compiled step is torch's step: same weights, same predictions, whatever the images, batch and settings are."""
 
 import copy
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +16,18 @@ from engine.networks.architectures import LeNet
 from engine.pruning.masks import Cut, Masks, apply_masks, cut_masks, full_masks, prunable
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import RunSpec
+from engine.runs.workspace import open_workspace
 from engine.specs.arithmetic import EAGER, PORTABLE, SETTING
 from engine.training.device import reproducible
+from engine.training.evaluation import evaluate_network
 from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
-from engine.training.split import Split, make_split
+from engine.training.split import Split, make_split, n_batches
+from tests.engine.training.fused.digest import DIGEST
 
+TOP = Path(__file__).resolve().parents[4]
 CPU = torch.device("cpu")
+FEATURES = "+avx,+avx2,+fma,+bmi,+bmi2"
 SPEC = RunSpec("mnist", "lenet", "global_unstructured")
 
 
@@ -99,3 +108,55 @@ def test_weights_after_a_hundred_steps_are_torchs(monkeypatch: pytest.MonkeyPatc
     assert largest_difference(eager, network) > 1e-3
     assert largest_difference(fused, eager) < (1e-3 if number in TIES else 1e-6)
     assert all(not weight[~masks[name]].any() for name, weight in prunable(fused).items())
+
+
+def test_predictions_after_six_hundred_steps_are_torchs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On real digits, a third of the weights cut; ties are broken by rounding there too."""
+    workspace = open_workspace(replace(SPEC, dataset="digits"), Path("unused"), "cpu")
+    network, masks = network_and_masks(1, workspace.test.size, 10, 0.33, 1)
+    spec = SPEC
+    n_epochs = -(-600 // n_batches(workspace.training, spec))
+    job = TrainingJob(spec, n_epochs, generator(0, 1, "order"))
+    both = [trained(monkeypatch, kind, network, workspace.training, masks, job) for kind in (PORTABLE, EAGER)]
+    mine, theirs = (evaluate_network(one, workspace.test).prediction for one in both)
+    assert (mine == theirs).mean() >= 0.999
+    assert (theirs == workspace.test.labels.numpy()).mean() > 0.5
+
+
+def test_masks_that_change_while_training_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    split = noise(64, 1, 16, 4, 0)
+    network, masks = network_and_masks(1, 16, 4, 0.0, 1)
+    fewer = cut_masks(prunable(network), masks, Cut(TECHNIQUES["l1_unstructured"], 0.5, generator(0, 1, "p")))
+    job = TrainingJob(SPEC, 3, generator(0, 1, "o"), on_step=lambda done: fewer if done == 3 else None)
+    fused = trained(monkeypatch, PORTABLE, network, split, masks, job)
+    eager = trained(monkeypatch, EAGER, network, split, masks, job)
+    assert largest_difference(fused, eager) < 1e-6
+    assert all(not weight[~fewer[name]].any() for name, weight in prunable(fused).items())
+
+
+def test_sums_do_not_depend_on_what_they_are_compiled_for(tmp_path: Path) -> None:
+    """For a processor without AVX-512 and for one with it, from another vendor: the same bits."""
+    digests = set()
+    for name in ("haswell", "znver4"):
+        told = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": FEATURES, "XDG_CACHE_HOME": str(tmp_path / name)}
+        command = [sys.executable, "-m", "tests.engine.training.fused.digest"]
+        printed = subprocess.run(command, cwd=TOP, env=os.environ | told, capture_output=True, text=True, check=True)
+        digests.add(printed.stdout.strip())
+    assert digests == {DIGEST}
+
+
+def test_compiled_code_is_kept_for_the_next_process(tmp_path: Path) -> None:
+    code = "in_pairs(3); print(sum(in_pairs.stats.cache_hits.values()))"
+    assert [_printed(code, tmp_path) for _ in range(2)] == ["0", "1"]
+
+
+def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert _printed("print(in_pairs(3))", tmp_path / "file") == "16"
+
+
+def _printed(code: str, cache: Path) -> str:
+    """What a process prints that keeps compiled code in this folder."""
+    command = [sys.executable, "-c", f"from engine.training.fused.kernels import in_pairs; {code}"]
+    told = os.environ | {"XDG_CACHE_HOME": str(cache)}
+    return subprocess.run(command, cwd=TOP, env=told, capture_output=True, text=True, check=True).stdout.strip()
