@@ -26,10 +26,13 @@ def read_ahead() -> None:
     # Imported here, so that the server answers before.
     from engine.analysis.curves.baseline import CONTROL
     from engine.errors import PruneScopeError
+    from engine.store.files import remove_left_beside
     from pages.shared import protocol  # noqa: F401
     from pages.shared.cache import catalog
     from pages.views.overview import contents, words  # noqa: F401
 
+    with suppress(OSError, PruneScopeError):
+        remove_left_beside(catalog.studies_root())
     for source in map(catalog.source, catalog.study_names()[:1]):
         with suppress(PruneScopeError):
             for experiment in catalog.experiments(source)[:1]:

@@ -2,9 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,13 +32,26 @@ from engine.exchange.messages import (
     encode,
 )
 from engine.plain_names import PLAIN_NAME
-from engine.store.files import file_digest, publish, remove_folder, temporary_beside, write_file
+from engine.store.files import (
+    file_digest,
+    make_folder,
+    publish,
+    remove_folder,
+    remove_left_beside,
+    temporary_beside,
+    write_file,
+)
+from engine.store.run_files import INCOMING
 from engine.store.study import Study
 
 TOP = Path(__file__).resolve().parents[2]
 WAIT = 2 * LIMITS.seconds
+FEW_THREADS = {"MALLOC_ARENA_MAX": "2", "ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Each thread reserves addresses for its stack and heap, which count against the limit; many cores mean many."""
+
 CHILDREN = threading.BoundedSemaphore(2)
 """So many files are read at a time, whoever imports them."""
+JOINING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -76,16 +93,14 @@ def import_file(
         request = StageRequest(file, limits.megabytes, limits.seconds, str(folder), digest)
         answer = ask_child(request, source)
         assert isinstance(answer, Staged)
-        staged = Study(folder)
-        new = [key for key in staged.runs() if not _has_run(study, staged, key)]
-        names = [summary.example_set for summary in answer.example_sets]
-        for name in names:
-            _check_examples(study, staged, name)
-        _join(study, staged, new, names, title or source.name)
+        with _one_at_a_time(target.parent):
+            new = _join(Study(target), Study(folder), answer, title or source.name)
     finally:
         remove_folder(folder)
+        if target.parent.is_dir():
+            remove_left_beside(target.parent)
     n_runs = sum(summary.n_runs for summary in answer.example_sets)
-    return Imported(len(new), n_runs - len(new), answer.example_sets)
+    return Imported(new, n_runs - new, answer.example_sets)
 
 
 def _file_to_read(source: Source, mapping: ColumnMapping) -> FileToRead:
@@ -102,14 +117,23 @@ def ask_child(request: Request, source: Source) -> Answer:
         raise PruneScopeError(
             f"{shown(error.object)} is no Unicode text; rename the file, its folder or the column."
         ) from None
+    child = _run_child(line, env, source)
+    if child.returncode < 0 and child.returncode != -signal.SIGXCPU and not child.stdout.strip():
+        if isinstance(request, StageRequest):
+            remove_folder(Path(request.folder))
+        child = _run_child(line, env, source)  # a machine that was short of something for a moment
+    return _answer(child, request, source)
+
+
+def _run_child(line: bytes, env: dict[str, str], source: Source) -> subprocess.CompletedProcess[bytes]:
     try:
         with CHILDREN:
-            child = subprocess.run(
+            return subprocess.run(
                 [sys.executable, "-m", "engine.exchange.sandbox_child"],
                 input=line,
                 capture_output=True,
                 cwd=TOP,
-                env=env | {"PYTHONPATH": str(TOP)},
+                env=env | {"PYTHONPATH": str(TOP), **FEW_THREADS},
                 timeout=WAIT,
                 check=False,
             )
@@ -117,12 +141,12 @@ def ask_child(request: Request, source: Source) -> Answer:
         raise PruneScopeError(
             f"{source.name} takes more than {WAIT:,} seconds to read; nothing was imported."
         ) from None
-    return _answer(child, request, source)
 
 
 def _answer(child: subprocess.CompletedProcess[bytes], request: Request, source: Source) -> Answer:
+    """What the child said; where it said nothing, why, and whether that was the file or the machine."""
     lines = child.stdout.strip().splitlines()
-    if child.returncode == 0 and lines:
+    if lines and child.stdout.endswith(b"\n"):  # all of it was said, whatever happened to the child afterwards
         answer = decode_answer(lines[-1])
         if isinstance(answer, Refused):
             raise PruneScopeError(answer.sentence)
@@ -130,12 +154,22 @@ def _answer(child: subprocess.CompletedProcess[bytes], request: Request, source:
     errors = child.stderr.decode(errors="replace").strip()
     if "alloc" in errors.casefold() or "MemoryError" in errors:
         raise PruneScopeError(f"{source.name} needs more than {request.megabytes:,} MB of memory to be read.")
+    if child.returncode == -signal.SIGXCPU:
+        raise PruneScopeError(f"{source.name} takes more than {request.seconds:,} seconds of processor time to read.")
     if child.returncode < 0:
         raise PruneScopeError(
-            f"{source.name} cannot be read within {request.megabytes:,} MB of memory and {request.seconds:,} seconds."
+            f"The process that reads {source.name} was ended twice, by {_signal_words(-child.returncode)}. That says "
+            "nothing about the file: is this machine short of memory? Nothing was imported; try again."
         )
     reason = errors.splitlines()[-1] if errors else f"exit code {child.returncode}"
     raise PruneScopeError(f"{source.name} cannot be read: {reason[:200]}.")
+
+
+def _signal_words(number: int) -> str:
+    try:
+        return f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"signal {number}"
 
 
 def _digest(path: Path) -> str:
@@ -170,12 +204,48 @@ def _check_examples(study: Study, staged: Study, name: str) -> None:
         )
 
 
-def _join(study: Study, staged: Study, new: list[str], example_sets: list[str], title: str) -> None:
-    for name in example_sets:
-        study.write_examples(name, staged.examples(name), staged.class_facts(name))
-    for key in new:
-        publish(staged.path / "runs" / key, study.path / "runs" / key)
-    file = study.path / "study.toml"
-    if not file.exists():
+def _join(study: Study, staged: Study, answer: Staged, title: str) -> int:
+    """Number of new runs, once all that was staged is part of the study; where anything is wrong, nothing is.
+
+    A study that is new appears by one rename. To one that is there the staged folder is handed over by one rename, and
+    then put in place: by this process or, should it be killed, by the next who opens the study.
+    """
+    study.take_incoming()
+    present = [key for key in staged.runs() if _has_run(study, staged, key)]
+    n_new = len(staged.runs()) - len(present)
+    for summary in answer.example_sets:
+        study.check_example_name(summary.example_set)
+        _check_examples(study, staged, summary.example_set)
+    for key in present:
+        remove_folder(staged.path / "runs" / key)
+    remove_folder(staged.path / "work")
+    if not (study.path / "study.toml").exists():
         words = "".join(letter for letter in title if letter.isprintable())[:200]
-        write_file(file, f"title = {json.dumps(words, ensure_ascii=False)}\nimported = true\n".encode())
+        text = f"title = {json.dumps(words, ensure_ascii=False)}\nimported = true\n"
+        write_file(staged.path / "study.toml", text.encode())
+    if not study.path.exists():
+        publish(staged.path, study.path)
+    else:
+        publish(staged.path, study.path / INCOMING / uuid.uuid4().hex)
+        study.take_incoming()
+    return n_new
+
+
+@contextmanager
+def _one_at_a_time(root: Path) -> Iterator[None]:
+    """While the block runs, no other import joins a study of this folder; the system lets go where a process dies."""
+    make_folder(root)
+    with JOINING:
+        try:
+            import fcntl
+
+            handle = os.open(root, os.O_RDONLY)
+        except (ImportError, OSError):  # a system without such locks: imports of this process are apart all the same
+            yield
+            return
+        try:
+            with suppress(OSError):  # a file system without them
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)

@@ -1,7 +1,11 @@
 """The child that reads a user's file: limits itself first, then does what its parent asks in one line of JSON."""
 
 import os
+import signal
 import sys
+import threading
+import time
+from typing import NoReturn
 
 import msgspec
 
@@ -28,8 +32,27 @@ def limit_process(limits: ChildLimits) -> None:
         resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))
 
 
-def main() -> int:
+def end_with_parent() -> None:
+    """End this process when its parent does, however that happens: by the system on Linux, else by looking."""
+    parent = os.getppid()
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def main() -> NoReturn:
     """Read the request, answer on the standard output; mistakes of the user are part of an answer."""
+    end_with_parent()
     line = sys.stdin.buffer.read()
     os.environ.update(ARROW_DEFAULT_MEMORY_POOL="system", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     limits = msgspec.json.decode(line, type=ChildLimits)
@@ -46,8 +69,9 @@ def main() -> int:
     except MemoryError:
         answer = Refused(f"The file needs more than {limits.megabytes:,} MB of memory to be read.")
     sys.stdout.buffer.write(encode(answer) + b"\n")
-    return 0
+    sys.stdout.buffer.flush()
+    os._exit(0)  # libraries that end badly can no longer spoil what was done
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

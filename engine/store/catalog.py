@@ -5,6 +5,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -171,6 +172,8 @@ def refresh(study: RunFiles, is_checked: bool = False) -> Catalog:
     What is new is added to the files of the catalog, the rest of which stays as it is. Where all of it is to be
     checked, rows that cannot be read are made anew from their runs.
     """
+    with suppress(PruneScopeError, OSError):  # a study that cannot be written to; or somebody else was first
+        study.take_incoming()
     kept = read_segments(study.path, is_checked)
     segments, broken = (list(kept.segments), kept.broken) if kept else ([], {})
     known = {key for segment in segments for key in segment.keys}

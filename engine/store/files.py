@@ -123,6 +123,13 @@ def remove_leftovers(folder: Path) -> None:
             _remove_file(path)
 
 
+def remove_left_beside(folder: Path) -> None:
+    """Remove what dead writers left unfinished directly in the folder, such as imports beside their studies."""
+    for path in folder.glob(f".*{TEMPORARY}"):
+        if _is_left_over(path):
+            remove_folder(path) if path.is_dir() else _remove_file(path)
+
+
 def _is_left_over(path: Path) -> bool:
     try:
         host, process, began, _ = path.name.removesuffix(TEMPORARY).rpartition(".")[2].split("-")

@@ -25,7 +25,7 @@ from engine.store.files import (
 from engine.store.parquet import from_parquet, to_parquet
 from engine.store.run_tables import RunTables
 
-SPEC = "spec.json"
+SPEC, INCOMING = "spec.json", "incoming"
 _FACTS = {"schema", "key", "settings", "provenance", "files"}
 
 
@@ -127,6 +127,24 @@ class RunFiles:
         except BaseException:
             remove_folder(aside)
             raise
+
+    def take_incoming(self) -> None:
+        """Put in place what was handed over as a whole, in a folder of `incoming`, and is not all in its place yet.
+
+        Whoever handed it over does so at once; where that process was killed, the next who opens the study does.
+        """
+        waiting = self.path / INCOMING
+        for folder in sorted(waiting.glob("[!.]*")) if waiting.is_dir() else ():
+            tables = sorted((folder / "examples").glob("*.parquet"), key=lambda path: ".classes" not in path.name)
+            for path in (*tables, folder / "study.toml"):  # a set of examples is there once its classes are
+                final = self.path / path.relative_to(folder)
+                if path.exists() and not final.exists():
+                    publish(path, final)
+            for path in sorted((folder / "runs").glob("*")):
+                publish(path, self.path / "runs" / path.name)
+            remove_folder(folder)
+        if waiting.is_dir():
+            remove_folder(waiting)
 
     def read_bytes(self, name: str) -> bytes:
         """Content of a file of the study by its path in it, or a refusal that says what is wrong."""

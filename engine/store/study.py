@@ -73,10 +73,14 @@ class Study(RunFiles):
 
     def write_examples(self, name: str, examples: pd.DataFrame, classes: pd.DataFrame) -> None:
         """Keep the test examples and class facts of a data set; those that are there stay."""
-        if name in _training_sides(self._example_files()):
-            raise PruneScopeError(f"{name!r} is the training side of another set of examples; choose another name.")
+        self.check_example_name(name)
         self._write_examples(f"{name}{_CLASSES}", classes)
         self._write_examples(name, examples)
+
+    def check_example_name(self, name: str) -> None:
+        """Refuse a name for test examples that the training side of others has."""
+        if name in _training_sides(self._example_files()):
+            raise PruneScopeError(f"{name!r} is the training side of another set of examples; choose another name.")
 
     def write_training_examples(self, name: str, examples: pd.DataFrame) -> None:
         """Keep labels and groups of the training side of a data set, in its order; what is there stays."""

@@ -331,7 +331,7 @@ def test_a_file_that_takes_too_long_is_refused(tmp_path: Path) -> None:
     n = 400_000
     table = pd.DataFrame({"example": np.arange(n), "label": "a", "prediction": "a", "sparsity": 0.5})
     (tmp_path / "slow.csv").write_bytes(csv(table))
-    with pytest.raises(PruneScopeError, match="cannot be read within .* 1 seconds"):
+    with pytest.raises(PruneScopeError, match="takes more than 1 seconds of processor time"):
         import_file(Source(tmp_path / "slow.csv", "slow.csv"), Study(tmp_path / "study"), limits=Limits(seconds=1))
     assert not (tmp_path / "study").exists()
 
