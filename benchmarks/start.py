@@ -1,7 +1,7 @@
 """From the command that starts the dashboard to a drawn Overview of the study that ships, in a browser that is open.
 
-Beside it `streamlit run app.py`, which reads nothing ahead, and an app of one sentence: Streamlit and browser alone.
-The number at the end is what the median start leaves of its five seconds; it may not fall below 1.
+Beside it `streamlit run app.py`, which reads nothing ahead, and an app of one sentence: Streamlit and browser alone,
+which take turns with it. The number at the end is the median start over the median of that app; it may be 2.
 """
 
 import statistics
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.support.server import ARGUMENTS, CHROMIUM, QUIET, TOP, serve
 
 N_STARTS = 5
-MOST_SECONDS = 5.0
+MOST_RATIO = 2.0
 ONE_SENTENCE = 'import streamlit as st\n\nst.write("All experiments in this study")\n'
 LAST = "All experiments in this study"
 """What stands lowest on the page."""
@@ -35,7 +35,7 @@ def seconds_to_drawn(browser: Browser, folder: Path, script: str) -> float:
 
 
 def run() -> float:
-    """How many times the median start fits into its five seconds."""
+    """How many times as long as an app of one sentence the dashboard takes to start."""
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         (folder / "one.py").write_text(ONE_SENTENCE, encoding="utf-8")
@@ -48,6 +48,6 @@ def run() -> float:
         browser.close()
     for label, found in taken.items():
         print(f"{label}: median {statistics.median(found):.2f} s, {min(found):.2f} to {max(found):.2f} s")
-    median = statistics.median(taken["serve.py"])
-    assert median <= MOST_SECONDS, f"{median:.2f} s; allowed are {MOST_SECONDS:.0f} s"
-    return MOST_SECONDS / median
+    ratio = statistics.median(taken["serve.py"]) / statistics.median(taken["one sentence"])
+    assert ratio <= MOST_RATIO, f"{ratio:.2f} times as long as one sentence; allowed is {MOST_RATIO}"
+    return ratio

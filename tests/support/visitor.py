@@ -59,6 +59,8 @@ class Visitor:
     widgets: dict[str, Control] = field(default_factory=dict)
     markdown: list[str] = field(default_factory=list)
     """Texts of the last rerun."""
+    shown: list[str] = field(default_factory=list)
+    """Kinds of elements that came with the last rerun."""
     _states: WidgetStates = field(default_factory=WidgetStates)
     _script: str = ""
     _cached: dict[tuple[int, ...], str] = field(default_factory=dict)
@@ -114,6 +116,7 @@ class Visitor:
         ask.rerun_script.context_info.locale = "en-US"
         ask.rerun_script.context_info.url = f"{self.address}/{self.page}"
         self.markdown.clear()
+        self.shown.clear()
         began, n_bytes, errors = time.perf_counter(), 0, []
         await self._socket.send(ask.SerializeToString())
         while True:
@@ -143,6 +146,7 @@ class Visitor:
             return []
         element = message.delta.new_element
         shown = element.WhichOneof("type")
+        self.shown.append(shown or "")
         if shown == "exception":
             return [element.exception.message or element.exception.type]
         if shown in CONTROLS:
