@@ -5,29 +5,34 @@ import streamlit as st
 from engine.analysis.columns import VARIANT
 from pages.shared import formats, protocol
 from pages.shared.cache import catalog
+from pages.shared.cache.kept import kept
 from pages.shared.frame import MENU, open_page, shared_link
 from pages.shared.layout import answer, side_by_side
 from pages.views.overview import contents, words
 
 frame = open_page("app.py")
+asked = (frame.experiment, frame.techniques, frame.treatments, frame.baseline)
 red_flags = catalog.flags(frame.source, frame.experiment, frame.baseline)
 rows, names = frame.keep(red_flags.table), frame.class_names
 
 # -- the answer -------------------------------------------------------------------------------------------------------
-answer(words.headline_sentence(rows, frame.experiment, names))
-st.markdown(f"{words.detail_sentences(rows)} {words.detail_training(rows, frame.source, frame.experiment)}")
+answer(kept(frame.source, "headline", asked, lambda: words.headline_sentence(rows, frame.experiment, names)))
+details = kept(frame.source, "details", asked, lambda: words.detail_sentences(rows))
+st.markdown(f"{details} {words.detail_training(rows, frame.source, frame.experiment)}")
+link = shared_link()
 with st.container(border=True, width="content", key="way-on"):
     st.page_link(
         "pages/frontier.py",
         label="**Open the frontier**",
         icon=":material/stacked_line_chart:",
         help="Choose the network to ship.",
-        query_params=shared_link(),
+        query_params=link,
     )
 
 # -- what is loaded ---------------------------------------------------------------------------------------------------
 everything = catalog.load_catalog(frame.source)
-for column, (label, (n, text)) in zip(st.columns(4), contents.figures(everything).items(), strict=True):
+figures = kept(frame.source, "figures", (), lambda: contents.figures(everything))
+for column, (label, (n, text)) in zip(st.columns(4), figures.items(), strict=True):
     column.metric(label, n, help=text or None, border=True)
 
 # -- red flags --------------------------------------------------------------------------------------------------------
@@ -37,15 +42,17 @@ st.markdown(
     "who surely loses most there. Class gap: best minus worst class accuracy, against that of the unpruned network; "
     "above 1× it grows. Unpruned is the dense network, or one that trained as long as what is finetuned.",
 )
-told, not_told = words.told_and_not(rows)
+told, not_told = kept(frame.source, "told", asked, lambda: words.told_and_not(rows))
 SHOWN = "For each technique: how sparse it gets within 1 point, and the class and group that lose most there."
 if len(told):
-    st.table(words.flag_table(told, names), border="horizontal", hide_index=True, alt=SHOWN)
+    flags = kept(frame.source, "flags", asked, lambda: words.flag_table(told, names))
+    st.table(flags, border="horizontal", hide_index=True, alt=SHOWN)
 elif len(not_told):
     st.markdown("No loss of a class or group can be told from chance.")
 if len(not_told):
     with st.expander(f"Not told from chance: {formats.count(len(not_told))} row{'s' * (len(not_told) > 1)}"):
-        st.table(words.flag_table(not_told, names), border="horizontal", hide_index=True, alt=SHOWN)
+        flags = kept(frame.source, "flags not told", asked, lambda: words.flag_table(not_told, names))
+        st.table(flags, border="horizontal", hide_index=True, alt=SHOWN)
 if len(told) + len(not_told):
     st.caption(words.cautions(rows, catalog.classes(frame.source, frame.experiment)["class"].nunique()))
 for sentence in words.left_out(rows):
@@ -67,7 +74,7 @@ half = len(MENU) // 2 + 1
 for column, entries in zip(side_by_side("pages", [1, 1]), (MENU[1:half], MENU[half:]), strict=True):
     for entry in entries:
         label = f"**{entry.label}** · {entry.question}"
-        column.page_link(entry.file, label=label, icon=entry.icon, query_params=shared_link())
+        column.page_link(entry.file, label=label, icon=entry.icon, query_params=link)
 
 st.markdown(
     "##### All experiments in this study",
@@ -77,10 +84,12 @@ st.markdown(
 if about := contents.about(frame.source.study):
     st.markdown(formats.plain(about))
 st.table(
-    contents.experiment_table(everything, frame.experiment),
+    kept(
+        frame.source, "experiments", frame.experiment, lambda: contents.experiment_table(everything, frame.experiment)
+    ),
     border="horizontal",
     hide_index=True,
     alt="Data set, network, protocol, runs and seeds of each experiment.",
 )
-for sentence in contents.not_whole(everything):
+for sentence in kept(frame.source, "not whole", (), lambda: contents.not_whole(everything)):
     st.caption(formats.plain(sentence))

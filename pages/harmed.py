@@ -17,6 +17,7 @@ from engine.analysis.examples.representation import representation
 from pages.shared import formats
 from pages.shared.body import body, part
 from pages.shared.cache import predictions
+from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import BASELINE_LABELS
@@ -45,7 +46,13 @@ def show_page(frame: Frame) -> None:
         networks = choose_populations(frame)
         scale = choose_axis("kept")
     exemplars = Exemplars(example_set, networks, divergence(networks.before, networks.compressed, n_classes))
-    accuracy = exemplar_accuracy(labels, networks.before, networks.compressed, exemplars.divergence)
+    asked = (networks.asked, networks.level)
+    accuracy = kept(
+        frame.source,
+        "exemplars",
+        asked,
+        lambda: exemplar_accuracy(labels, networks.before, networks.compressed, exemplars.divergence),
+    )
     cuts = {at: percentile_cut(exemplars.divergence.taxicab, at) for at in PERCENTILES}
     # Against controls, the dense network is no second set of the same: it trained shorter. Halves of the controls are.
     controls = (
@@ -72,7 +79,12 @@ def show_page(frame: Frame) -> None:
     left, right = st.container(key="beside-accuracy").columns(2, gap="large")
     with left:
         st.markdown("##### Accuracy where they change most", help=words.ties_help(exemplars, cuts[99.0]))
-        apart = held_out_accuracy(labels, networks.before, networks.compressed, n_classes)
+        apart = kept(
+            frame.source,
+            "held out",
+            asked,
+            lambda: held_out_accuracy(labels, networks.before, networks.compressed, n_classes),
+        )
         caption = "Whiskers: 95 % over seeds. "
         caption += (
             "Dotted: exemplars picked by one half of the seeds, scored on the other: what picking alone does is out."
@@ -111,13 +123,14 @@ def show_page(frame: Frame) -> None:
         order = choose_examples(frame, exemplars, cuts)
         show_gallery(frame, exemplars, order)
         show_marks(frame, exemplars)
-        with st.expander("As a table"):
-            table = gallery_table(exemplars, order[:1000], current_marks(frame, example_set))
-            st.dataframe(
-                table, hide_index=True, key="gallery-table", alt="The examples one by one, most changed first."
-            )
-            if len(order) > 1000:
-                st.caption(f"The first 1,000 of {formats.count(len(order))}.")
+        folded = st.expander("As a table", key="as-table", on_change="rerun")
+        if folded.open:
+            with folded:
+                table = gallery_table(exemplars, order[:1000], current_marks(frame, example_set))
+                alt = "The examples one by one, most changed first."
+                st.dataframe(table, hide_index=True, key="gallery-table", alt=alt)
+                if len(order) > 1000:
+                    st.caption(f"The first 1,000 of {formats.count(len(order))}.")
 
     show_examples()
 

@@ -5,6 +5,7 @@ import streamlit as st
 
 from pages.shared import formats, protocol
 from pages.shared.cache import catalog
+from pages.shared.cache.kept import kept
 from pages.shared.frame import open_page
 from pages.shared.layout import answer
 from pages.views.method import words
@@ -24,7 +25,7 @@ def section(title: str, *texts: str, table: pd.DataFrame | None = None, alt: str
         st.table(table, border="horizontal", width="content", hide_index=True, alt=alt)
 
 
-answer(words.summary(everything))
+answer(kept(frame.source, "summary", (), lambda: words.summary(everything)))
 st.markdown(
     "Class, group, writer and example views are computed from that record and from nothing else. A number that cannot "
     f"be estimated is shown as {formats.MISSING} with its reason, never as 0.",
@@ -34,22 +35,23 @@ section(
     "What was shortened",
     formats.plain(protocol.protocol_sentences(catalog.spec(frame.source, frame.experiment))),
     "Against the papers, experiment by experiment:",
-    words.bullets(words.paper_sentences(everything, frame.source)),
+    words.bullets(kept(frame.source, "papers", (), lambda: words.paper_sentences(everything, frame.source))),
 )
 section(
     "Splits",
     words.TEST_SPLIT,
-    table=words.split_table(everything, frame.source.study),
+    table=kept(frame.source, "splits", (), lambda: words.split_table(everything, frame.source.study)),
     alt="Data sets, splits and sizes.",
 )
 section(
     "Pruning",
     "Sparsity is the share of prunable weights that are zero: weights of convolutions and linear layers, without biases"
-    " and batch norm. A mask cuts exactly as many as asked for. " + words.treatment_sentences(everything),
-    table=words.technique_table(everything),
+    " and batch norm. A mask cuts exactly as many as asked for. "
+    + kept(frame.source, "treatments", (), lambda: words.treatment_sentences(everything)),
+    table=kept(frame.source, "techniques", (), lambda: words.technique_table(everything)),
     alt="Techniques and what they cut.",
 )
-if gradients := words.gradient_sentences(everything):
+if gradients := kept(frame.source, "gradients", (), lambda: words.gradient_sentences(everything)):
     section("Two readings of the gradient techniques", words.bullets(gradients))
 section("Attributes of an image", words.bullets(words.attribute_sentences()))
 section(

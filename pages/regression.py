@@ -8,8 +8,9 @@ from engine.analysis.regression.standard_errors import ERRORS
 from engine.analysis.regression.terms import PAPER, PLAIN, TERMS
 from engine.errors import PruneScopeError
 from pages.shared import formats
-from pages.shared.body import body
+from pages.shared.body import body, part
 from pages.shared.cache import catalog, models
+from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.views.regression import charts, coefficients, words
@@ -97,15 +98,18 @@ def show_page(frame: Frame) -> None:
     recorded = {*map(str, rows["technique"].cat.categories), *map(str, rows["treatment"].cat.categories)}
     off = tuple(sorted(recorded - {*frame.techniques, *frame.treatments}))
     try:
-        regression = models.fitted(frame.source, (frame.experiment, scope, off, collapsed), terms, link, errors)
+        runs = (frame.experiment, scope, off, collapsed)
+        regression = models.fitted(frame.source, runs, terms, link, errors)
     except PruneScopeError as error:
         above.info(f"**Nothing can be fitted.** {formats.plain(error)}", icon=":material/info:")
         st.stop()
 
+    fit = (runs, terms, link, errors)
+
     # -- the answer ----------------------------------------------------------------------------------------------------
     with above:
-        answer(words.answer_sentence(regression))
-        st.markdown(words.detail_sentences(regression))
+        answer(kept(frame.source, "answer", fit, lambda: words.answer_sentence(regression)))
+        st.markdown(kept(frame.source, "details", fit, lambda: words.detail_sentences(regression)))
 
     left, right = side_by_side("coefficients", [1, 1])
     with right:
@@ -114,7 +118,7 @@ def show_page(frame: Frame) -> None:
             help="How accuracy changes when one thing changes and the rest stays, averaged over the runs above. Cross "
             "terms share one thing among many coefficients; these numbers add them up.",
         )
-        in_words = words.effect_table(regression)
+        in_words = kept(frame.source, "effects", fit, lambda: words.effect_table(regression))
         if len(in_words):
             st.table(
                 in_words,
@@ -143,57 +147,65 @@ def show_page(frame: Frame) -> None:
         for kind, reason in regression.no_errors.items():
             st.caption(f":material/warning: There are no errors {ERRORS[kind].in_words}: {reason}.")
     with left:
-        counts = coefficients.groups_of(regression)
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.markdown("##### Coefficients", width="content")
-            scale = st.segmented_control(
-                "Scale",
-                ["compared", "fitted"],
-                default="compared",
-                required=True,
-                format_func={"compared": "per standard deviation", "fitted": "as fitted"}.__getitem__,
-                key="scale",
+
+        @part
+        def show_coefficients() -> None:
+            """Coefficients of groups of choice."""
+            counts = coefficients.groups_of(regression)
+            with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+                st.markdown("##### Coefficients", width="content")
+                scale = st.segmented_control(
+                    "Scale",
+                    ["compared", "fitted"],
+                    default="compared",
+                    required=True,
+                    format_func={"compared": "per standard deviation", "fitted": "as fitted"}.__getitem__,
+                    key="scale",
+                    bind="query-params",
+                    label_visibility="collapsed",
+                )
+            groups = st.pills(
+                "Groups",
+                list(counts),
+                selection_mode="multi",
+                default=coefficients.first_groups(counts),
+                key="groups",
                 bind="query-params",
                 label_visibility="collapsed",
             )
-        groups = st.pills(
-            "Groups",
-            list(counts),
-            selection_mode="multi",
-            default=coefficients.first_groups(counts),
-            key="groups",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
-        other = "run" if errors != "run" else "hac"
-        compared = scale == "compared"
-        chosen, second = (
-            coefficients.coefficient_table(regression, kind, groups or list(counts), compared)
-            for kind in (errors, other)
-        )
-        unit = "accuracy" if link == "linear" else "log odds of accuracy"
-        if len(chosen):
-            show_chart(
-                charts.coefficient_chart(
-                    chosen,
-                    second,
-                    charts.Look(
-                        ERRORS[errors].in_words,
-                        ERRORS[other].in_words,
-                        f"{unit} per {'standard deviation' if compared else 'unit'}",
-                        frame.dark,
-                    ),
-                ),
-                "coefficients",
-                f"{len(chosen)} coefficients with 95 % intervals ({ERRORS[errors].in_words}; "
-                f"{ERRORS[other].in_words}).",
-                chosen.drop(columns=["text", "group"]),
-                caption=coefficients.chart_caption(regression, compared),
+            other = "run" if errors != "run" else "hac"
+            compared = scale == "compared"
+            chosen, second = (
+                coefficients.coefficient_table(regression, kind, groups or list(counts), compared)
+                for kind in (errors, other)
             )
-        else:
-            st.info("**No term is left but the intercept.** Choose other terms or more runs.", icon=":material/info:")
-        for sentence in coefficients.left_out_sentences(regression):
-            st.caption(formats.plain(sentence))
+            unit = "accuracy" if link == "linear" else "log odds of accuracy"
+            if len(chosen):
+                show_chart(
+                    charts.coefficient_chart(
+                        chosen,
+                        second,
+                        charts.Look(
+                            ERRORS[errors].in_words,
+                            ERRORS[other].in_words,
+                            f"{unit} per {'standard deviation' if compared else 'unit'}",
+                            frame.dark,
+                        ),
+                    ),
+                    "coefficients",
+                    f"{len(chosen)} coefficients with 95 % intervals ({ERRORS[errors].in_words}; "
+                    f"{ERRORS[other].in_words}).",
+                    chosen.drop(columns=["text", "group"]),
+                    caption=coefficients.chart_caption(regression, compared),
+                )
+            else:
+                st.info(
+                    "**No term is left but the intercept.** Choose other terms or more runs.", icon=":material/info:"
+                )
+            for sentence in coefficients.left_out_sentences(regression):
+                st.caption(formats.plain(sentence))
+
+        show_coefficients()
 
     # -- how well it fits ----------------------------------------------------------------------------------------------
     st.markdown("##### How well it fits")
@@ -232,7 +244,7 @@ def show_page(frame: Frame) -> None:
 
     # -- as a table ----------------------------------------------------------------------------------------------------
     st.markdown("##### As a table")
-    table = regression_table(regression)
+    table = kept(frame.source, "table", fit, lambda: regression_table(regression))
     st.code(table, language=None)
     with st.container(horizontal=True):
         st.download_button("Table as text", table, "regression.txt", "text/plain", key="regression-text")

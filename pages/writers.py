@@ -9,16 +9,24 @@ import streamlit as st
 from engine.analysis.members.accuracy import hit_hardest, member_facts
 from engine.analysis.members.seed_spread import seed_changes
 from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
-from engine.analysis.members.splines import curve_band, curved_change
+from engine.analysis.members.splines import Curve, curve_band, curved_change
 from engine.analysis.members.spread import round_step
 from pages.shared import formats
 from pages.shared.body import body
+from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import baseline_name
 from pages.views.writers import charts, words
 from pages.views.writers.chance import chance_sentence, count_sentence
-from pages.views.writers.controls import MemberView, choose_members, choose_network, load_members, permuted_losses
+from pages.views.writers.controls import (
+    MemberView,
+    asked_for,
+    choose_members,
+    choose_network,
+    load_members,
+    permuted_losses,
+)
 from pages.views.writers.gallery import show_member
 from pages.views.writers.kept import kept_sentence
 
@@ -89,7 +97,7 @@ def show_page(frame: Frame) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         compared = choose_network(frame)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        shown = choose_members(example_set, compared, frame.dark)
+        shown = choose_members(frame.source, example_set, compared, frame.dark)
     table, of, moment = shown.table, shown.of, compared.moment
     member, attribute = shown.grouping, shown.attribute
     label = words.attribute_label(attribute or "an attribute")
@@ -106,11 +114,19 @@ def show_page(frame: Frame) -> None:
         with st.expander("How sure is this?"):
             st.markdown(chance_sentence(by_chance, facts, of, shown.series or ""))
             if attribute:
-                by_seed = seed_changes(example_set.examples, compared.before, compared.after, member, table[member])
                 series = shown.series if len(shown.palette) > 1 else None
-                changes = slope_change(table, attribute, series, seeds=by_seed)
+
+                def slopes() -> tuple[pd.DataFrame, Curve]:
+                    """How the change leans on the attribute, in lines and in a curve."""
+                    assert attribute is not None
+                    runs = (compared.before, compared.after)
+                    by_seed = seed_changes(example_set.examples, *runs, member, table[member])
+                    lines = slope_change(table, attribute, series, seeds=by_seed)
+                    return lines, curved_change(table, attribute, series, by_seed)
+
+                asked_of = (*asked_for(compared, shown), attribute, series)
+                changes, curve = kept(frame.source, "slopes", asked_of, slopes)
                 rows = [SlopeChange(*row) for row in changes.itertuples(index=False)]
-                curve = curved_change(table, attribute, series, by_seed)
                 sentence = words.slope_sentence(rows, attribute, round_step(table[attribute]), shown.series or "")
                 st.markdown(f"{sentence} {words.curve_sentence(curve, attribute)}")
             st.markdown(kept_sentence(frame, example_set, compared, shown))

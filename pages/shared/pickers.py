@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from engine.analysis.columns import is_mitigated
-from engine.analysis.curves.baseline import beside_baselines
 from engine.analysis.curves.working_levels import last_within, last_working
 from engine.analysis.example_columns import group_columns, member_columns
 from engine.errors import PruneScopeError
@@ -16,6 +15,7 @@ from engine.run_spec import RunSpec
 from engine.store.study import examples_name
 from pages.shared import bound, formats
 from pages.shared.cache import catalog, controls
+from pages.shared.cache.kept import kept
 from pages.shared.cache.pairs import Asked, pairs
 from pages.shared.frame import Frame, stop_with
 from pages.shared.names import baseline_name, technique_name, treatment_name
@@ -37,7 +37,7 @@ class ExampleSet:
     examples: pd.DataFrame
     classes: pd.DataFrame
 
-    @property
+    @cached_property
     def class_names(self) -> dict[int, str]:
         """Names of the classes by their numbers."""
         return dict(zip(self.classes["class"].astype(int), self.classes["name"].astype(str), strict=True))
@@ -113,9 +113,13 @@ def choose_axis(usual: str) -> str:
 
 def read_examples(frame: Frame) -> ExampleSet:
     """The examples of the experiment; an error where they cannot be read."""
-    spec = catalog.spec(frame.source, frame.experiment)
-    name = examples_name(spec)
-    return ExampleSet(spec, name, catalog.examples(frame.source, name), catalog.class_facts(frame.source, name))
+
+    def read() -> ExampleSet:
+        spec = catalog.spec(frame.source, frame.experiment)
+        name = examples_name(spec)
+        return ExampleSet(spec, name, catalog.examples(frame.source, name), catalog.class_facts(frame.source, name))
+
+    return kept(frame.source, "examples", frame.experiment, read)
 
 
 def load_examples(frame: Frame) -> ExampleSet:
@@ -128,11 +132,11 @@ def load_examples(frame: Frame) -> ExampleSet:
 
 def choose_populations(frame: Frame) -> Populations:
     """Technique, treatment and sparsity, and what those networks predict; stops where there is nothing to compare."""
-    rows = frame.keep(catalog.levels(frame.source, frame.experiment))
+    rows = frame.keep(controls.levels_beside_baselines(frame.source, frame.experiment, frame.baseline))
     if rows.empty:
         stop_with("No run is switched on.", "Choose other techniques or treatments on the left.")
     rows, words = choose_variant(rows, frame.techniques, VariantLook())
-    labels, rows = level_labels(rows), with_baselines(frame, rows)
+    labels = level_labels(rows)
     rows = rows[rows["before"].notna()]
     if not labels or rows.empty:
         stop_with(
@@ -165,13 +169,6 @@ def choose_populations(frame: Frame) -> Populations:
         working=working_sparsity(rows, level),
         training=training_of(frame.source, frame.experiment, rows, level),
     )
-
-
-def with_baselines(frame: Frame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `catalog.levels` or `catalog.classes` with the accuracy of their baselines as `before`, and its kind."""
-    read = catalog.control_classes if "class" in rows else catalog.control_levels
-    baselines = controls.baselines(frame.source, frame.experiment, frame.baseline)
-    return beside_baselines(rows, read(frame.source, frame.experiment), baselines)
 
 
 def choose_variant(rows: pd.DataFrame, techniques: Iterable[str], look: VariantLook) -> tuple[pd.DataFrame, list[str]]:

@@ -48,8 +48,15 @@ def baselines(source: Source, experiment: Experiment, chosen: str) -> pd.DataFra
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
+def levels_beside_baselines(source: Source, experiment: Experiment, chosen: str) -> pd.DataFrame:
+    """`levels` with the accuracy of their baselines as `before`, and its kind, by the choice in the frame."""
+    pairs = baselines(source, experiment, chosen)
+    return baseline.beside_baselines(levels(source, experiment), control_levels(source, experiment), pairs)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
 def classes_beside_baselines(source: Source, experiment: Experiment, chosen: str) -> pd.DataFrame:
-    """`classes` with the accuracy of their baselines as `before`, and its kind, by the choice in the frame."""
+    """The same by class."""
     pairs = baselines(source, experiment, chosen)
     return baseline.beside_baselines(classes(source, experiment), control_classes(source, experiment), pairs)
 

@@ -34,6 +34,7 @@ class Pair:
     """The runs that the baselines are of."""
 
 
+@st.cache_resource(max_entries=16, show_spinner="Comparing the networks …")
 def pair(asked: Asked, level: int) -> Pair | None:
     """The runs that have the level and a baseline for it, beside these baselines; None where none has both."""
     rows = _baselines_of(asked)

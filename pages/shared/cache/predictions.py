@@ -10,7 +10,6 @@ from engine.analysis.columns import VARIANT
 from engine.analysis.curves.controls import trains_longer
 from engine.analysis.examples import at_risk, exemplars, subgroups
 from engine.analysis.examples.unpruned_counts import Excess, beside_control, beside_halves
-from engine.analysis.members.permutation import Permuted, permuted
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import untrained_techniques
 from engine.store.annotations import read_marks
@@ -104,14 +103,6 @@ def subgroup_levels(asked: Asked, examples_set: str, columns: tuple[str, ...], p
     ]
     names = [*subgroups.COLUMNS, "level", "baseline"]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def dealt(
-    asked: tuple[Hashable, ...], _change: np.ndarray, _member: np.ndarray, _stratum: np.ndarray, loss: float
-) -> Permuted:
-    """Members beside random permutations of their examples; `asked` says what the arrays were made from."""
-    return permuted(_change, _member, _stratum, loss)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -1,5 +1,6 @@
 """The controls of the Writers page, all in the address, and the table of members that follows from them."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -9,10 +10,12 @@ import streamlit as st
 
 from engine.analysis.example_columns import MANY_MEMBERS, attribute_columns
 from engine.analysis.members.accuracy import member_accuracy
-from engine.analysis.members.permutation import Permuted, strata
+from engine.analysis.members.permutation import Permuted, permuted, strata
 from engine.errors import PruneScopeError
 from pages.shared import bound, formats
-from pages.shared.cache import catalog, predictions
+from pages.shared.cache import catalog
+from pages.shared.cache.catalog import Source
+from pages.shared.cache.kept import kept
 from pages.shared.cache.pairs import Asked, Pair, pair
 from pages.shared.frame import Frame
 from pages.shared.names import baseline_name, dataset_name
@@ -91,7 +94,12 @@ def load_members(frame: Frame) -> ExampleSet:
         example_set = read_examples(frame)
     except PruneScopeError as error:
         stop_with_classes("The examples of these runs cannot be read.", formats.plain(error))
-    example_set = replace(example_set, examples=example_set.examples.drop(columns=list(words.TAKEN), errors="ignore"))
+    example_set = kept(
+        frame.source,
+        "members' examples",
+        example_set.name,
+        lambda: replace(example_set, examples=example_set.examples.drop(columns=list(words.TAKEN), errors="ignore")),
+    )
     if not example_set.member_columns:
         stop_with_classes(
             f"{formats.plain(dataset_name(example_set.spec.dataset))} does not say who made its examples.",
@@ -126,14 +134,19 @@ def choose_network(frame: Frame) -> NetworkPair:
     return NetworkPair(both.before, both.after, runs, level, moment, n_missing, working, training, both.kind)
 
 
-def choose_members(example_set: ExampleSet, compared: NetworkPair, dark: bool) -> MemberView:
+def choose_members(source: Source, example_set: ExampleSet, compared: NetworkPair, dark: bool) -> MemberView:
     """Grouping, attribute, colour, series and size, and the members that are left."""
     grouping = example_set.member_columns[0]
     if len(example_set.member_columns) > 1:
         columns = distinct(example_set.member_columns, _spaced)
         text = "Any column of the examples with many members."
         grouping = columns[choose_one("Members", list(columns), "grouping", text, 130)]
-    table = member_accuracy(example_set.examples, compared.before, compared.after, grouping)
+    table = kept(
+        source,
+        "members",
+        (example_set.name, compared.runs, compared.level, compared.kind, grouping),
+        lambda: member_accuracy(example_set.examples, compared.before, compared.after, grouping),
+    )
     of = words.member_words(grouping, example_set.spec.dataset)
     attributes = distinct(attribute_columns(example_set.examples), words.attribute_label)
     attribute = None
@@ -147,10 +160,10 @@ def choose_members(example_set: ExampleSet, compared: NetworkPair, dark: bool) -
     palette = series_colours(table, series, dark)
     if series:
         palette = _choose_series(series, palette)
-    kept = table["n"].to_numpy() >= _least(table, of)
+    large = table["n"].to_numpy() >= _least(table, of)
     if series:
-        kept &= table[series].astype(str).isin(palette).to_numpy()
-    shown = table[kept].reset_index(drop=True)
+        large &= table[series].astype(str).isin(palette).to_numpy()
+    shown = table[large].reset_index(drop=True)
     if shown.empty:
         stop_with_classes(
             f"No {formats.plain(of.member)} is left.", f"Ask for fewer {of.examples} each, or show more series."
@@ -162,13 +175,21 @@ def permuted_losses(
     frame: Frame, example_set: ExampleSet, compared: NetworkPair, shown: MemberView, loss: float
 ) -> Permuted:
     """What the members that are shown would lose if it did not matter who they are."""
-    names = pd.Index(shown.table[shown.grouping])
-    label = example_set.examples["label"].to_numpy()
-    before, after = ((predicted == label).mean(axis=0) for predicted in (compared.before, compared.after))
-    asked = (frame.source, compared.runs, compared.level, shown.grouping, shown.series or "", tuple(map(str, names)))
-    member = names.get_indexer(pd.Index(example_set.examples[shown.grouping]))
-    stratum = strata(label, example_set.examples[shown.series]) if shown.series else strata(label)
-    return predictions.dealt(asked, after - before, member, stratum, loss)
+
+    def made() -> Permuted:
+        label = example_set.examples["label"].to_numpy()
+        before, after = ((predicted == label).mean(axis=0) for predicted in (compared.before, compared.after))
+        member = pd.Index(shown.table[shown.grouping]).get_indexer(pd.Index(example_set.examples[shown.grouping]))
+        stratum = strata(label, example_set.examples[shown.series]) if shown.series else strata(label)
+        return permuted(after - before, member, stratum, loss)
+
+    return kept(frame.source, "dealt", (*asked_for(compared, shown), loss), made)
+
+
+def asked_for(compared: NetworkPair, shown: MemberView) -> tuple[Hashable, ...]:
+    """All that what is computed of the members depends on, but the attribute."""
+    names = tuple(map(str, shown.table[shown.grouping]))
+    return compared.runs, compared.level, compared.kind, shown.grouping, shown.series or "", names
 
 
 def _choose_series(series: str, palette: dict[str, str]) -> dict[str, str]:
