@@ -5,7 +5,7 @@ import streamlit as st
 from engine.analysis.causes.relations import RELATIONS, bound_facts, cause_curves, correlation, skipped_groups
 from engine.analysis.columns import VARIANT, is_mitigated
 from engine.errors import PruneScopeError
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.body import body
 from pages.shared.cache import extras
 from pages.shared.charts.class_look import group_colours
@@ -42,11 +42,10 @@ def show_page(frame: Frame) -> None:
             (str(a), str(b), str(c)) for a, b, c in groups[list(VARIANT)].drop_duplicates().itertuples(index=False)
         ]
         labels = variant_labels(sorted(variants, key=lambda variant: (is_mitigated(variant[2]), variant)))
-        label = st.selectbox(
+        label = bound.selectbox(
             "Runs",
             list(labels),
             key="variant",
-            bind="query-params",
             help="Technique, treatment, mitigation.",
             width=260,
         )
@@ -54,11 +53,10 @@ def show_page(frame: Frame) -> None:
             groups = groups[(groups[column] == value).to_numpy()]
         groupings = {str(name).capitalize(): str(name) for name in groups["grouping"].unique()}
         grouping = groupings[
-            st.selectbox(
+            bound.selectbox(
                 "Groups",
                 list(groupings),
                 key="grouping",
-                bind="query-params",
                 help="Classes, or a group column of the data set.",
                 width=140,
             )
@@ -67,11 +65,10 @@ def show_page(frame: Frame) -> None:
         curves = cause_curves(groups)
         sparsities = curves.groupby("level")["sparsity"].mean()
         steps = {("dense" if not level else formats.sparsity(value)): int(level) for level, value in sparsities.items()}
-        shown = st.selectbox(
+        shown = bound.selectbox(
             "Between groups at",
             list(steps),
             key="level",
-            bind="query-params",
             help="The level whose groups are compared. The paper's relations are about the dense network.",
             width=150,
         )

@@ -7,7 +7,7 @@ from engine.analysis.curves.first_to_fall import first_fall, first_falls
 from engine.analysis.curves.worst_classes import worst_classes
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_reason
 from engine.errors import PruneScopeError
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, controls
 from pages.shared.charts.class_look import ClassLook
@@ -33,39 +33,32 @@ def show_page(frame: Frame) -> None:
     # -- which model, and how it is drawn ------------------------------------------------------------------------------
     with st.container(horizontal=True, gap="medium"):
         techniques = {technique_name(key): key for key in frame.techniques if (every["technique"] == key).any()}
-        label = st.selectbox(
-            "Technique", list(techniques), key="technique", bind="query-params", help="How weights are cut.", width=180
-        )
+        label = bound.selectbox("Technique", list(techniques), key="technique", help="How weights are cut.", width=180)
         technique, shown = techniques[label], every[every["technique"] == techniques[label]]
         ways = {treatment_name(key): key for key in frame.treatments if (shown["treatment"] == key).any()}
-        label = st.selectbox(
-            "Treatment", list(ways), key="treatment", bind="query-params", help="What follows each cut.", width=120
-        )
+        label = bound.selectbox("Treatment", list(ways), key="treatment", help="What follows each cut.", width=120)
         treatment, shown = ways[label], shown[shown["treatment"] == ways[label]]
         mitigations = sorted(map(str, shown["mitigation"].unique()))
         if len(mitigations) > 1:
-            label = st.selectbox("Mitigation", mitigations, key="mitigation", bind="query-params", width=120)
+            label = bound.selectbox("Mitigation", mitigations, key="mitigation", width=120)
             shown = shown[shown["mitigation"] == label]
         mitigation = str(shown["mitigation"].iloc[0])
         numbers = {names.get(int(number), str(number)): int(number) for number in shown["class"].unique()}
-        label = st.selectbox(
+        label = bound.selectbox(
             "Spotlight",
             [FIRST, *numbers],
             key="spotlight",
-            bind="query-params",
             help="The class that is drawn thick; with three seeds or more, with its band.",
             width=140,
         )
         fall = first_fall(shown)
         spotlight = numbers.get(label, words.in_spotlight(shown, fall))
         scale = choose_axis("kept")
-        seeds = st.segmented_control(
+        seeds = bound.segmented_control(
             "Seeds",
             SEEDS,
             default="mean",
-            required=True,
             key="seeds",
-            bind="query-params",
             help="Bands are 95 % intervals of the mean over seeds; one seed has none.",
         )
     bands = seeds == "with bands"
@@ -154,11 +147,10 @@ def show_page(frame: Frame) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
             st.markdown("##### Total accuracy and unfairness by technique", width="content")
             measures = {row.label: key for key, row in UNFAIRNESS.items()}
-            label = st.selectbox(
+            label = bound.selectbox(
                 "Unfairness measured as",
                 list(measures),
                 key="measure",
-                bind="query-params",
                 help="\n\n".join(f"**{row.label}**: {row.help}" for row in UNFAIRNESS.values()),
                 width=220,
             )

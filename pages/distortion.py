@@ -8,7 +8,7 @@ from engine.analysis.distortion.paper_findings import findings
 from engine.analysis.distortion.series_controls import control_cells, series_beside_controls
 from engine.analysis.distortion.ttests import between_ratios, between_series
 from engine.analysis.distortion.verdicts import at_ratios, cells, helpful_ranges
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache.models import alphas, balances, counterparts, gap_chance
 from pages.shared.frame import Frame, open_page
@@ -43,13 +43,12 @@ def show_page(frame: Frame) -> None:
         if by == "technique" or len(counterparts(frame.source, frame.experiment, by)) > 1
     }
     by = possible[
-        asking.segmented_control(
+        bound.segmented_control(
             "Compare",
             list(possible),
             default="Techniques",
-            required=True,
             key="compare",
-            bind="query-params",
+            where=asking,
             help="Networks and data sets come from the whole study; all are pruned by the schedule of the one on the "
             "left.",
         )
@@ -58,38 +57,35 @@ def show_page(frame: Frame) -> None:
         series = technique_series(frame)
     else:
         ways = list(frame_variants(frame))
-        way = asking.selectbox("Pruned with", ways, key="way", bind="query-params", width=240)
+        way = bound.selectbox("Pruned with", ways, key="way", where=asking, width=240)
         series = experiment_series(frame, by, way)
     labels = {row.label: key for key, row in BASES.items()}
     base = labels[
-        asking.segmented_control(
+        bound.segmented_control(
             "Balance of",
             list(labels),
             default="Recall",
-            required=True,
             key="base",
-            bind="query-params",
+            where=asking,
             help="\n\n".join(f"**{row.label}**: {row.help}" for row in BASES.values()),
         )
     ]
-    confidence = asking.segmented_control(
+    confidence = bound.segmented_control(
         "Intervals",
         [0.95, 0.99, 0.999],
         default=0.99,
-        required=True,
         format_func=lambda value: f"{100 * value:g} %",
         key="confidence",
-        bind="query-params",
+        where=asking,
         help="99 % is the paper's choice: with five ratios, all five intervals hold at once with 95 %.",
     )
-    scale = asking.segmented_control(
+    scale = bound.segmented_control(
         "Scale",
         ["near", "all"],
         default="near",
-        required=True,
         format_func={"near": "near 1", "all": "all"}.__getitem__,
         key="scale",
-        bind="query-params",
+        where=asking,
         help="Networks that break down have an alpha far from 1; near 1 leaves them out of sight, with an arrow.",
     )
     near = scale == "near"
@@ -131,12 +127,11 @@ def show_page(frame: Frame) -> None:
             "of "
             "weights before / after; levels count too, and ratios within 10 % of each other are one.",
         )
-        asked = st.multiselect(
+        asked = bound.multiselect(
             "Ratios",
             list(ratio_names.values()),
             default=usual,
             key="ratios",
-            bind="query-params",
             placeholder="Pruning ratios: the usual ones",
             label_visibility="collapsed",
         )
@@ -163,7 +158,7 @@ def show_page(frame: Frame) -> None:
         def show_one() -> None:
             """One series of choice."""
             names = [helpful.series for helpful in since_dense]
-            one = st.selectbox("Shown", names, key="shown", bind="query-params", label_visibility="collapsed")
+            one = bound.selectbox("Shown", names, key="shown", label_visibility="collapsed")
             show_chart(
                 charts.accuracy_beside_alpha(
                     table[table["series"] == one],

@@ -14,7 +14,7 @@ from engine.analysis.examples.exemplars import (
     percentile_cut,
 )
 from engine.analysis.examples.representation import representation
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import predictions
 from pages.shared.cache.kept import kept
@@ -140,13 +140,11 @@ def show_page(frame: Frame) -> None:
         """Who is over-represented among exemplars of choice."""
         st.markdown("##### Who is over-represented among them")
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            wanted = st.segmented_control(
+            wanted = bound.segmented_control(
                 "Exemplars",
                 ["Top 1 %", "Top 5 %", "Top 10 %", "Modal"],
                 default="Top 10 %",
-                required=True,
                 key="over",
-                bind="query-params",
             )
             attributes = attribute_columns(examples)
             with_bins = st.toggle("With attributes, in quarters", value=True, key="bins", bind="query-params")

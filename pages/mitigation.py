@@ -8,7 +8,7 @@ from engine.analysis.columns import is_mitigated
 from engine.analysis.seeds import over_seeds
 from engine.errors import PruneScopeError
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, extras
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
@@ -26,13 +26,13 @@ def show_training(frame: Frame, every: pd.DataFrame) -> None:
         names = {
             words.arm_name(name): name for name in words.ordered_arms(list(map(str, every["mitigation"].unique())))
         }
-        arm = names[st.selectbox("Arm", list(names), key="arm", bind="query-params", width=220)]
+        arm = names[bound.selectbox("Arm", list(names), key="arm", width=220)]
         multipliers = every[(every["mitigation"] == arm).to_numpy()]
         trained = multipliers.groupby("level")["sparsity"].mean()
         stages = {("dense" if not level else formats.sparsity(at)): int(level) for level, at in trained.items()}
-        stage = st.selectbox("Training of", list(stages), key="stage", bind="query-params", width=130)
+        stage = bound.selectbox("Training of", list(stages), key="stage", width=130)
         terms = {words.TERMS.get(str(term), str(term)): str(term) for term in multipliers["term"].unique()}
-        term = terms[st.selectbox("Quantity", list(terms), key="term", bind="query-params", width=220)]
+        term = terms[bound.selectbox("Quantity", list(terms), key="term", width=220)]
     if warning := words.negative_weight_sentence(multipliers):
         st.warning(warning, icon=":material/warning:")
     multipliers = multipliers[(multipliers["level"] == stages[stage]) & (multipliers["term"] == term)]
@@ -79,20 +79,15 @@ def show_page(frame: Frame) -> None:
         mitigated = outcomes[outcomes["mitigation"] != NONE]
         ways = mitigated[["technique", "treatment"]].drop_duplicates().astype(str).itertuples(index=False)
         labels = variant_labels([(str(technique), str(treatment), NONE) for technique, treatment in ways])
-        way = labels[
-            st.selectbox(
-                "Runs", list(labels), key="variant", bind="query-params", help="Technique and treatment.", width=220
-            )
-        ]
+        way = labels[bound.selectbox("Runs", list(labels), key="variant", help="Technique and treatment.", width=220)]
         for column, value in zip(("technique", "treatment"), way, strict=False):
             outcomes = outcomes[(outcomes[column] == value).to_numpy()]
         groupings = {str(name).capitalize(): str(name) for name in outcomes["grouping"].unique()}
         grouping = groupings[
-            st.selectbox(
+            bound.selectbox(
                 "Gaps between",
                 list(groupings),
                 key="grouping",
-                bind="query-params",
                 help="The groups whose gap is measured; an arm may have mitigated another one, as its name then says.",
                 width=140,
             )
@@ -101,13 +96,11 @@ def show_page(frame: Frame) -> None:
         curves, changes = arm_curves(outcomes), against_none(outcomes)
         measures = {text: key for key, text in words.LABELS.items()}
         measure = measures[
-            st.segmented_control(
+            bound.segmented_control(
                 "Measured as",
                 list(measures),
                 default=next(iter(measures)),
-                required=True,
                 key="measure",
-                bind="query-params",
                 help="\n\n".join(f"**{words.LABELS[key]}**: {text}" for key, text in words.HELP.items()),
             )
         ]
@@ -116,12 +109,11 @@ def show_page(frame: Frame) -> None:
         usual = max(
             (at for at, level in steps.items() if sparsities[level] <= 0.901), key=steps.__getitem__, default=None
         )
-        shown = st.selectbox(
+        shown = bound.selectbox(
             "In words at",
             list(steps),
             index=list(steps).index(usual) if usual else 0,
             key="level",
-            bind="query-params",
             help="The sparsity of the sentence and the table; the paper's Table 2 goes to 90 %.",
             width=130,
         )

@@ -7,7 +7,7 @@ from engine.analysis.regression.regression_table import regression_table
 from engine.analysis.regression.standard_errors import ERRORS
 from engine.analysis.regression.terms import PAPER, PLAIN, TERMS
 from engine.errors import PruneScopeError
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, models
 from pages.shared.cache.kept import kept
@@ -27,49 +27,41 @@ def show_page(frame: Frame) -> None:
 
     # -- what is fitted ------------------------------------------------------------------------------------------------
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        scope = st.segmented_control(
+        scope = bound.segmented_control(
             "Runs",
             list(SCOPES),
             default="protocol",
-            required=True,
             format_func=SCOPES.__getitem__,
             key="runs",
-            bind="query-params",
             help="This experiment: the data set, network and protocol on the left. Its protocol: all data sets and "
             "networks of the study that went through the same protocol. Techniques and treatments that are switched "
             "off "
             "on the left stay out.",
         )
-        model = st.segmented_control(
+        model = bound.segmented_control(
             "Terms",
             list(MODELS),
             default="paper",
-            required=True,
             format_func=MODELS.__getitem__,
             key="model",
-            bind="query-params",
             help="Paper's: Paganini's model with its cross terms. Plain: the same without them. My own: pick from a "
             "list.",
         )
-        link = st.segmented_control(
+        link = bound.segmented_control(
             "Fit",
             list(LINKS),
             default="linear",
-            required=True,
             format_func={"linear": "Linear", "logit": "Logit"}.__getitem__,
             key="fit",
-            bind="query-params",
             help="Linear: ordinary least squares, as in the paper. Logit: a fractional logit, which keeps accuracies "
             "within 0 and 100 %, as the paper's limits section asks.",
         )
-        errors = st.segmented_control(
+        errors = bound.segmented_control(
             "Errors",
             list(ERRORS),
             default="hac",
-            required=True,
             format_func=lambda key: ERRORS[key].label,
             key="errors",
-            bind="query-params",
             help="\n\n".join(f"**{row.label}**: {row.help}" for row in ERRORS.values()),
         )
         collapsed = st.toggle(
@@ -84,12 +76,11 @@ def show_page(frame: Frame) -> None:
     terms = PAPER if model == "paper" else PLAIN
     if model == "own":
         labels = {row.label: key for key, row in TERMS.items()}
-        picked = st.multiselect(
+        picked = bound.multiselect(
             "Terms of my own",
             list(labels),
             default=[TERMS[key].label for key in PLAIN],
             key="terms",
-            bind="query-params",
             help="A cross term (×) brings its two parts along.",
         )
         terms = tuple(labels[label] for label in picked)
@@ -154,23 +145,19 @@ def show_page(frame: Frame) -> None:
             counts = coefficients.groups_of(regression)
             with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
                 st.markdown("##### Coefficients", width="content")
-                scale = st.segmented_control(
+                scale = bound.segmented_control(
                     "Scale",
                     ["compared", "fitted"],
                     default="compared",
-                    required=True,
                     format_func={"compared": "per standard deviation", "fitted": "as fitted"}.__getitem__,
                     key="scale",
-                    bind="query-params",
                     label_visibility="collapsed",
                 )
-            groups = st.pills(
+            groups = bound.pills(
                 "Groups",
                 list(counts),
-                selection_mode="multi",
                 default=coefficients.first_groups(counts),
                 key="groups",
-                bind="query-params",
                 label_visibility="collapsed",
             )
             other = "run" if errors != "run" else "hac"

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.body import body
 from pages.shared.cache import predictions
 from pages.shared.frame import Frame, open_page
@@ -37,14 +37,12 @@ def show_page(frame: Frame) -> None:
         networks = choose_populations(frame)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         asked = choose_rates(example_set)
-        value = st.segmented_control(
+        value = bound.segmented_control(
             "Show",
             list(charts.VALUES),
             default="compressed",
-            required=True,
             format_func={"compressed": "rate", "change": "change", "normalised": "relative change"}.__getitem__,
             key="value",
-            bind="query-params",
             help="Change: after − before, before being what is compared with. Relative: the same over the rate before, "
             "as in Hooker 2020.",
         )

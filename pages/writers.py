@@ -11,7 +11,7 @@ from engine.analysis.members.seed_spread import seed_changes
 from engine.analysis.members.slopes import WITHIN, SlopeChange, slope_change
 from engine.analysis.members.splines import Curve, curve_band, curved_change
 from engine.analysis.members.spread import round_step
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.body import body
 from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
@@ -137,13 +137,12 @@ def show_page(frame: Frame) -> None:
     upper, lower = st.container(), st.container()
     with lower:
         st.markdown(f"##### One {formats.plain(of.member)}, before and after")
-        asked = st.selectbox(
+        asked = bound.selectbox(
             f"Look at one {formats.plain(of.member)}",
             names,
             index=None,
             placeholder="the one hit hardest",
             key="member",
-            bind="query-params",
             help="Or click a point of a chart or a row of the table above.",
             width=300,
         )

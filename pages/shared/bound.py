@@ -1,70 +1,96 @@
 """Controls that stand in the address: a value that does not fit the study now chosen falls back to the default.
 
-A page's control remembers what another page, another study or a link left under its key. Every control whose range
-depends on the study comes from here, so that none of that can end in an error.
+A control remembers what another page, another study or a link left under its key. Every control of a page comes from
+here, under the names that Streamlit gives them, so that none of that can end in an error; a test looks for others.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
 
 T = TypeVar("T")
+HERE: Any = st
+"""Where a control is put unless it is told."""
+ADDRESS = "query-params"
 
 
-def one_from_list(label: str, options: Sequence[T], key: str, named: Callable[[T], str] = str, **look: Any) -> T:
-    """One of the options, from a list that folds out; the first unless `index` names another."""
-    usual = look.get("index", 0)
-    _forget(key, lambda value: _among(value, options))
-    chosen = _place(look).selectbox(label, options, format_func=_name(named), key=key, bind="query-params", **look)
-    return chosen if _among(chosen, options) else options[usual or 0]
-
-
-def one_from_row(label: str, options: Sequence[T], key: str, named: Callable[[T], str] = str, **look: Any) -> T:
-    """One of a few options that stand side by side; `usual` is where it starts."""
-    usual = look.pop("usual", options[0])
-    _forget(key, lambda value: _among(value, options))
-    settings = {"default": usual, "required": True, "format_func": _name(named)}
-    chosen: Any = _place(look).segmented_control(label, options, key=key, bind="query-params", **settings, **look)
-    return next((option for option in options if _among(chosen, [option])), usual)
-
-
-def several(label: str, options: Sequence[str], usual: Sequence[str], key: str, **look: Any) -> list[str]:
-    """Some of the options; what is no longer offered is left out."""
-    _forget(key, lambda value: isinstance(value, list | tuple) and all(_among(part, options) for part in value))
-    chosen = _place(look).multiselect(label, options, default=list(usual), key=key, bind="query-params", **look)
-    return [part for part in chosen if part in options]
-
-
-def one_on_a_scale(
-    label: str, options: Sequence[T], usual: T, key: str, named: Callable[[T], str] = str, **look: Any
+def selectbox(
+    label: str,
+    options: Sequence[T],
+    index: int | None = 0,
+    *,
+    key: str,
+    format_func: Callable[[T], str] = str,
+    where: Any = HERE,
+    **look: Any,
 ) -> T:
-    """One of the options in their order, by a slider; the only one where there is no other."""
+    """One of the options, from a list that folds out; None where `index` is, and nothing is chosen."""
+    _forget(key, lambda value: value is None or _among(value, options))
+    settings = {"format_func": _name(format_func), "key": key, "bind": ADDRESS}
+    chosen: Any = where.selectbox(label, options, index, **settings, **look)
+    nothing: Any = None
+    return _one(chosen, options, nothing if index is None else options[index])
+
+
+def segmented_control(
+    label: str,
+    options: Sequence[T],
+    *,
+    default: T,
+    key: str,
+    format_func: Callable[[T], str] = str,
+    where: Any = HERE,
+    **look: Any,
+) -> T:
+    """One of a few options that stand side by side."""
     _forget(key, lambda value: _among(value, options))
-    settings = {"format_func": _name(named), "key": key, "bind": "query-params"}
-    chosen = _place(look).select_slider(label, options, usual, **settings, **look)
-    return chosen if _among(chosen, options) else usual
+    settings = {"format_func": _name(format_func), "key": key, "bind": ADDRESS, "required": True}
+    return _one(where.segmented_control(label, options, default=default, **settings, **look), options, default)
 
 
-def whole_number(label: str, low: int, high: int, usual: int, key: str, **look: Any) -> int:
-    """A whole number from `low` to `high`, in a field."""
-    # As a float: Streamlit makes an integer of what stands in the address before it looks whether there is one.
-    found = number(label, float(low), float(high), float(usual), key, step=1.0, format="%.0f", **look)
-    return int(usual if found is None else found)
+def multiselect(
+    label: str, options: Sequence[str], *, default: Sequence[str], key: str, where: Any = HERE, **look: Any
+) -> list[str]:
+    """Some of the options, from a list; those that are no longer offered go."""
+    _leave_out(key, options, look.get("max_selections"))
+    return list(where.multiselect(label, options, default=list(default), key=key, bind=ADDRESS, **look))
 
 
-def whole_number_on_a_scale(label: str, low: int, high: int, usual: int, key: str, **look: Any) -> int:
+def pills(label: str, options: Sequence[str], *, default: Sequence[str], key: str, **look: Any) -> list[str]:
+    """Some of a few options that stand side by side; those that are no longer offered go."""
+    _leave_out(key, options, None)
+    settings = {"selection_mode": "multi", "default": list(default), "key": key, "bind": ADDRESS}
+    return list(HERE.pills(label, options, **settings, **look) or ())
+
+
+def select_slider(
+    label: str, options: Sequence[T], value: T, *, key: str, format_func: Callable[[T], str] = str, **look: Any
+) -> T:
+    """One of the options in their order, by a slider."""
+    _forget(key, lambda stored: _among(stored, options))
+    chosen = HERE.select_slider(label, options, value, format_func=_name(format_func), key=key, bind=ADDRESS, **look)
+    return _one(chosen, options, value)
+
+
+def slider(label: str, low: int, high: int, value: int, *, key: str, **look: Any) -> int:
     """A whole number from `low` to `high`, by a slider."""
-    _forget(key, lambda value: _is_within(value, low, high))
-    return int(_place(look).slider(label, low, max(high, low + 1), usual, key=key, bind="query-params", **look))
+    _forget(key, lambda stored: _is_within(stored, low, high))
+    return int(HERE.slider(label, low, max(high, low + 1), value, key=key, bind=ADDRESS, **look))
 
 
-def number(label: str, low: float, high: float, usual: float | None, key: str, **look: Any) -> float | None:
-    """A number from `low` to `high`, in a field; None where it may be left empty, as `usual` then is, and was."""
-    _forget(key, lambda value: value is None and usual is None or _is_within(value, low, high))
-    found = _place(look).number_input(label, low, high, usual, key=key, bind="query-params", **look)
-    return found if found is None or _is_within(found, low, high) else usual
+def number_input(
+    label: str, low: float, high: float, value: float | None, *, key: str, where: Any = HERE, **look: Any
+) -> float | None:
+    """A number from `low` to `high`, in a field; None where it may be left empty, as `value` then is, and was."""
+    # Always a float: Streamlit makes an integer of what stands in the address before it looks whether that is one.
+    ends, usual = (float(low), float(high)), None if value is None else float(value)
+    _forget(key, lambda stored: (stored is None and usual is None) or _is_within(stored, *ends))
+    found = where.number_input(label, *ends, usual, key=key, bind=ADDRESS, **look)
+    if found is None or not _is_within(found, *ends):
+        return None if found is None else usual
+    return float(found)
 
 
 def _forget(key: str, fits: Callable[[Any], bool]) -> None:
@@ -73,26 +99,39 @@ def _forget(key: str, fits: Callable[[Any], bool]) -> None:
         del st.session_state[key]
 
 
-def _place(look: dict[str, Any]) -> Any:
-    """Where a control is put: `where`, else here."""
-    return look.pop("where", st)
+def _leave_out(key: str, options: Sequence[str], most: int | None) -> None:
+    """Let a control of several values keep those that are offered; it starts at its default where none of them is."""
+    if key not in st.session_state:
+        return
+    stored = st.session_state[key]
+    kept = [part for part in stored if _among(part, options)] if isinstance(stored, list | tuple) else []
+    too_many = most is not None and len(kept) > most
+    if too_many or (not kept and stored != []):
+        del st.session_state[key]
+    elif len(kept) < len(stored):
+        st.session_state[key] = kept
 
 
-def _name(named: Callable[[T], str]) -> Callable[[Any], str]:
+def _name(format_func: Callable[[T], str]) -> Callable[[Any], str]:
     """The name of an option; Streamlit also asks for that of a value which is none any more."""
 
     def name(value: Any) -> str:
         try:
-            return named(value)
+            return format_func(value)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             return str(value)
 
     return name
 
 
-def _among(value: Any, options: Sequence[Any]) -> bool:
+def _among(value: Any, options: Iterable[Any]) -> bool:
     """Whether a value is one of the options and of its kind: True is not 1."""
     return any(type(value) is type(option) and value == option for option in options)
+
+
+def _one(value: Any, options: Iterable[T], usual: T) -> T:
+    """The value as one of the options; the usual one where it is none."""
+    return next((option for option in options if _among(value, [option])), usual)
 
 
 def _is_within(value: Any, low: float, high: float) -> bool:

@@ -1,18 +1,20 @@
 """The frame around every page: title, menu, study, filters; all of it in the address, so that a link shows the same."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
 import pandas as pd
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from engine.analysis.curves.baseline import CONTROL
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
 from engine.specs.experiment_names import names_in_study
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.collector import keep_memory_free
@@ -178,16 +180,18 @@ def _carry(file: str) -> None:
     before, st.session_state["open page"] = st.session_state.get("open page", file), file
     if before != file:
         for key in SHARED_KEYS:
-            if key in st.session_state and key not in st.query_params:
+            if isinstance(st.session_state.get(key), str | list | tuple) and key not in st.query_params:
                 st.session_state[key] = st.session_state[key]
-                st.query_params[key] = st.session_state[key]
+                with suppress(StreamlitAPIException):  # a control that is bound already says it itself
+                    st.query_params[key] = st.session_state[key]
 
 
 def shared_link() -> dict[str, list[str]]:
     """The frame's settings for links to other pages: as they stand in the address, or as the page before left them."""
     link = {key: st.query_params.get_all(key) for key in SHARED_KEYS if key in st.query_params}
     left = {key: st.session_state[key] for key in SHARED_KEYS if key not in link and key in st.session_state}
-    return link | {key: [value] if isinstance(value, str) else list(value) for key, value in left.items() if value}
+    texts = {key: value for key, value in left.items() if value and isinstance(value, str | list | tuple)}
+    return link | {key: [value] if isinstance(value, str) else list(map(str, value)) for key, value in texts.items()}
 
 
 def _menu() -> None:
@@ -200,14 +204,14 @@ def _study() -> str | None:
     names = catalog.study_names()
     if not names:
         return None
-    return str(st.selectbox("Study", names, key="study", bind="query-params", help="A folder of finished runs."))
+    return str(bound.selectbox("Study", names, key="study", help="A folder of finished runs."))
 
 
 def _experiment(experiments: list[Experiment]) -> Experiment:
     """The experiment that the three pickers name; each offers only what the ones above leave."""
 
     def pick(label: str, key: str, options: list[str], text: str) -> str:
-        return str(st.selectbox(label, list(dict.fromkeys(options)), key=key, bind="query-params", help=text))
+        return str(bound.selectbox(label, list(dict.fromkeys(options)), key=key, help=text))
 
     data = pick("Data set", "dataset", [_data_label(e) for e in experiments], "Data set and how it is split.")
     left = [e for e in experiments if _data_label(e) == data]
@@ -243,23 +247,20 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
     recorded = set(map(str, rows["technique"].cat.categories))
     keys = [key for key in TECHNIQUES if key in recorded] + sorted(recorded - set(TECHNIQUES))
     label = {technique_name(key): key for key in keys}
-    techniques = st.multiselect(
+    techniques = bound.multiselect(
         "Techniques",
         list(label),
         default=list(label),
         key="techniques",
-        bind="query-params",
         help="How weights are cut.",
     )
     ways = {treatment_name(key): key for key in sorted(map(str, rows["treatment"].cat.categories), reverse=True)}
-    treatments = st.pills(
+    treatments = bound.pills(
         "Treatments",
         list(ways),
-        selection_mode="multi",
         default=list(ways),
         format_func=formats.plain,  # pills read markdown
         key="treatments",
-        bind="query-params",
         help="Rewind: weights that remain go back to their first values. Finetune: training goes on.",
     )
     return tuple(label[name] for name in techniques), tuple(ways[name] for name in treatments or ())
@@ -268,11 +269,10 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
 def _baseline() -> str:
     """What pruned networks are compared with; both are offered always, so that a link never asks for what is not."""
     keys = {label: key for key, label in BASELINE_LABELS.items()}
-    chosen = st.selectbox(
+    chosen = bound.selectbox(
         "Compare with",
         list(keys),
         key="baseline",
-        bind="query-params",
         help="What finetuned networks are compared with: one that trained as long without pruning, or the dense one "
         "before any of it. Where no such training is recorded, and for all others, it is the dense network.",
     )

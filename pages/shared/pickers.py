@@ -101,12 +101,12 @@ class VariantLook:
 
 def choose_axis(usual: str) -> str:
     """Ask for one of SCALES."""
-    return bound.one_from_row(
+    return bound.segmented_control(
         "Axis",
         list(SCALES),
-        "axis",
-        SCALES.__getitem__,
-        usual=usual,
+        default=usual,
+        format_func=SCALES.__getitem__,
+        key="axis",
         help="Most happens beyond 90 % sparsity; the log scale of the weights kept gives it room.",
     )
 
@@ -198,12 +198,12 @@ def choose_variant(rows: pd.DataFrame, techniques: Iterable[str], look: VariantL
 
 def choose_level(labels: Mapping[int, str], usual: int, start: str) -> int:
     """One of the levels, by its sparsity; `start` says in words where the slider starts."""
-    return bound.one_on_a_scale(
+    return bound.select_slider(
         "Sparsity",
         list(labels),
         usual,
-        "level",
-        labels.__getitem__,
+        format_func=labels.__getitem__,
+        key="level",
         help=f"Share of the weights that is cut. It starts at {start}.",
         width=320,
     )
@@ -211,7 +211,7 @@ def choose_level(labels: Mapping[int, str], usual: int, start: str) -> int:
 
 def choose_one(label: str, options: Iterable[str], key: str, text: str | None = None, width: int = 190) -> str:
     """One of the options; `text` is the help."""
-    return bound.one_from_list(label, list(options), key, help=text, width=width)
+    return bound.selectbox(label, list(options), key=key, help=text, width=width)
 
 
 def distinct(keys: Iterable[str], named: Callable[[str], str]) -> dict[str, str]:

@@ -69,7 +69,9 @@ def ask(frame: Frame) -> Question:
     between = choose_between(frame, first)
     points, tested = _points(frame, between)
     measure = _measure(points, between, second)
-    rule = bound.one_from_row("Rule", RULES, "rule", str.capitalize, where=third, help=RULE_HELP)
+    rule = bound.segmented_control(
+        "Rule", RULES, default=BY_WEIGHT, format_func=str.capitalize, key="rule", where=third, help=RULE_HELP
+    )
     dense = points[points["level"] == 0]
     limits = {}
     with first:
@@ -83,12 +85,12 @@ def ask(frame: Frame) -> Question:
             for name, key in (("lowest", "floor"), ("loss", "loss")):
                 set_to = floor_field(name, points[name], key, None, dense)
                 limits |= {} if set_to is None else {name: set_to / 100}
-            warning = bound.number(
+            warning = bound.number_input(
                 "Warn of a group that loses more than (points)",
                 0.0,
                 100.0,
                 USUAL_WARNING,
-                "warn",
+                key="warn",
                 step=0.5,
                 format="%.1f",
                 help="Any group of any grouping, whatever the networks are fair between.",
@@ -97,7 +99,7 @@ def ask(frame: Frame) -> Question:
     if rule == BY_PROMISE and not set(limits) & {"lowest", "loss"}:
         limits["loss"] = USUAL_LOSS
     with second:
-        other = bound.one_on_a_scale("The second weight", WEIGHTS, "100", "weight2") if two else None
+        other = bound.select_slider("The second weight", WEIGHTS, "100", key="weight2") if two else None
     with third:
         scale = choose_axis("kept")
     return Question(
@@ -121,10 +123,10 @@ def choose_between(frame: Frame, where: Any) -> Between:
     single = [(CLASS,), *((name,) for name in columns.groups)]
     crossed = [(one[0], other[0]) for one, other in combinations(single, 2)]
     options = {between_name(names): names for names in [*single, *((name,) for name in columns.members), *crossed]}
-    chosen = bound.one_from_list(
+    chosen = bound.selectbox(
         "Fair between",
         list(options),
-        "fair",
+        key="fair",
         where=where,
         help="Whose accuracies should not lie apart. Groups with fewer than 20 examples are left out.",
     )
@@ -149,29 +151,29 @@ def _measure(points: pd.DataFrame, between: Between, where: Any) -> str:
         f"**{row.label_between(grouping)}**: {row.help_between(grouping)}" for row in UNFAIRNESS.values()
     )
     names = {key: UNFAIRNESS[key].label_between(grouping) for key in known}
-    return bound.one_from_list("Unfairness", known, "measure", names.__getitem__, where=where, help=text)
+    return bound.selectbox("Unfairness", known, key="measure", format_func=names.__getitem__, where=where, help=text)
 
 
 def _price(measure: str, rule: str) -> tuple[str, float]:
     """The weight, or the risk of a promise; the other one as it usually is."""
     if rule == BY_PROMISE:
-        risk = bound.number(
+        risk = bound.number_input(
             "Wrong with probability at most (%)",
             1.0,
             50.0,
             USUAL_RISK,
-            "risk",
+            key="risk",
             step=1.0,
             format="%.0f",
             help="How often, over draws of the examples, the promise may be broken.",
         )
         return "1", (USUAL_RISK if risk is None else risk) / 100
     unit = "1 point of gap" if formats.in_points(measure) else f"0.01 of {UNFAIRNESS[measure].label.lower()}"
-    weight = bound.one_on_a_scale(
+    weight = bound.select_slider(
         f"{unit} is worth … points of sparsity",
         WEIGHTS,
         "1",
-        "weight",
+        key="weight",
         help="The price of fairness: value = sparsity − weight × unfairness. It is yours to set; no data can.",
     )
     return weight, USUAL_RISK / 100
@@ -184,8 +186,10 @@ def floor_field(name: str, numbers: pd.Series, key: str, usual: float | None, de
     """
     floor = FLOORS[name]
     unit = "%" if floor.is_least else "points"
-    field = {"step": 0.1, "format": "%.1f", "placeholder": "not set"}
-    value = bound.number(f"{floor.label} ({unit})", -100.0 if not floor.is_least else 0.0, 100.0, usual, key, **field)
+    field: dict[str, Any] = {"step": 0.1, "format": "%.1f", "placeholder": "not set"}
+    value = bound.number_input(
+        f"{floor.label} ({unit})", -100.0 if not floor.is_least else 0.0, 100.0, usual, key=key, **field
+    )
     known = floor.factor * numbers.dropna().to_numpy(float)
     if not len(known):
         return value

@@ -9,7 +9,7 @@ import streamlit as st
 from engine.analysis.examples.exemplars import Cut, Divergence, ranking, votes
 from engine.errors import PruneScopeError
 from engine.store.annotations import MARKS, marks_stamp, write_mark
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.cache import predictions
 from pages.shared.example_images import example_images, show_credit, show_problem
 from pages.shared.formats import csv_bytes
@@ -39,9 +39,7 @@ def choose_examples(frame: Frame, exemplars: Exemplars, cuts: dict[float, Cut]) 
     table = example_set.examples
     keep = np.ones(len(table), bool)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        shown = st.segmented_control(
-            "Show", list(SHOWN), default="Top 1 %", required=True, key="show", bind="query-params"
-        )
+        shown = bound.segmented_control("Show", list(SHOWN), default="Top 1 %", key="show")
         percentile = SHOWN[str(shown)]
         if percentile is None:
             keep &= exemplars.divergence.modal
@@ -83,7 +81,7 @@ def _choose_group(table: pd.DataFrame, columns: list[str], label: str) -> np.nda
 
 
 def _choose_mark(frame: Frame, exemplars: Exemplars) -> np.ndarray:
-    chosen = str(st.selectbox("Marks", list(MARK_FILTER), key="marks", bind="query-params", width=150))
+    chosen = str(bound.selectbox("Marks", list(MARK_FILTER), key="marks", width=150))
     marks = current_marks(frame, exemplars.example_set)
     n = len(exemplars.example_set.examples)
     if chosen == "all":
@@ -107,7 +105,8 @@ def show_gallery(frame: Frame, exemplars: Exemplars, order: np.ndarray) -> None:
     top = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
     page = 1
     if n_pages > 1:
-        page = int(top.number_input("Page", 1, n_pages, 1, key="page", bind="query-params", width=140))
+        look = {"step": 1.0, "format": "%.0f", "width": 140, "where": top}
+        page = int(bound.number_input("Page", 1, n_pages, 1, key="page", **look) or 1)
     first = (min(page, n_pages) - 1) * PAGE
     top.caption(
         f"{formats.count(first + 1)} to {formats.count(min(first + PAGE, len(order)))} of "
@@ -218,4 +217,4 @@ def show_marks(frame: Frame, exemplars: Exemplars) -> None:
 
 
 def _pick(label: str, options: list[str], key: str) -> str:
-    return str(st.selectbox(label, [ANY, *options], key=key, bind="query-params", width=150))
+    return str(bound.selectbox(label, [ANY, *options], key=key, width=150))

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.examples.subgroups import RATES, SMALL
-from pages.shared import formats
+from pages.shared import bound, formats
 from pages.shared.names import BASELINE_LABELS, baseline_name
 from pages.shared.pickers import ExampleSet, Populations, distinct
 
@@ -32,13 +32,12 @@ class SubgroupQuery:
 def choose_rates(example_set: ExampleSet) -> SubgroupQuery:
     """The columns, the class and the rate, all in the address."""
     offered = distinct(example_set.group_columns, lambda name: name.replace("_", " "))
-    columns = st.multiselect(
+    columns = bound.multiselect(
         "Groups",
         list(offered),
         default=list(offered)[:2],
         max_selections=MOST_COLUMNS,
         key="groups",
-        bind="query-params",
         help="Columns of the examples with up to 20 values. Two or three are also crossed.",
         width=320,
     )
@@ -46,12 +45,11 @@ def choose_rates(example_set: ExampleSet) -> SubgroupQuery:
     binary = len(names) == 2
     options = list(names) if binary else [EVERY, *names]
     chosen = str(
-        st.selectbox(
+        bound.selectbox(
             "Class against the rest",
             options,
             index=len(options) - 1 if binary else 0,
             key="positive",
-            bind="query-params",
             help="False positives: others taken for this class. False negatives: this class taken for others. "
             "With every class there is only the error.",
             width=200,
@@ -59,9 +57,7 @@ def choose_rates(example_set: ExampleSet) -> SubgroupQuery:
     )
     positive = None if chosen == EVERY else int(names[chosen])
     rates = list(RATES) if positive is not None else ["error"]
-    rate = st.segmented_control(
-        "Rate", rates, default="error", required=True, format_func=RATES.__getitem__, key="rate", bind="query-params"
-    )
+    rate = bound.segmented_control("Rate", rates, default="error", format_func=RATES.__getitem__, key="rate")
     return SubgroupQuery(tuple(offered[name] for name in columns), str(rate), positive)
 
 

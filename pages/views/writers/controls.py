@@ -193,12 +193,11 @@ def asked_for(compared: NetworkPair, shown: MemberView) -> tuple[Hashable, ...]:
 
 
 def _choose_series(series: str, palette: dict[str, str]) -> dict[str, str]:
-    chosen = st.multiselect(
+    chosen = bound.multiselect(
         formats.plain(_spaced(series).capitalize()),
         list(palette),
         default=list(palette),
         key="series",
-        bind="query-params",
         help="Which are shown and counted; none means all.",
         width=230,
     )
@@ -207,12 +206,12 @@ def _choose_series(series: str, palette: dict[str, str]) -> dict[str, str]:
 
 def _least(table: pd.DataFrame, of: Words) -> int:
     largest = int(table["n"].max())
-    return bound.whole_number_on_a_scale(
+    return bound.slider(
         f"{formats.plain(of.members).capitalize()} with at least N {of.examples}",
         1,
         max(largest, 2),
         min(MANY_MEMBERS, largest),
-        "least",
+        key="least",
         help=f"Leaves out who has fewer: a rate over few {of.examples} says little.",
         width=200,
     )
