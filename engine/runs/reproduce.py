@@ -11,7 +11,7 @@ from engine.specs.arithmetic import recorded_step
 from engine.store.run_files import RunRecord
 from engine.store.study import Study, examples_name
 
-MADE_WITH = ("engine", "python", "torch", "numpy", "device", "processor")
+MADE_WITH = ("engine", "python", "torch", "numpy", "device", "processor", "training")
 """What of a run's provenance its arithmetic depends on."""
 
 

@@ -1,16 +1,13 @@
 """One run from its spec to its record: train, prune, treat, level by level, resuming where it was left."""
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy
 import torch
 
-import engine
 from engine.datasets.attributes import class_table, example_table
 from engine.fairness.diagnostics import Diagnosis
 from engine.fairness.lagrangian import negative_weights
@@ -49,6 +46,7 @@ from engine.runs.level import (
     level_result,
 )
 from engine.runs.lottery import control_masks, starting_weights
+from engine.runs.provenance import provenance_of
 from engine.runs.work_files import WorkFiles, checkpoint_name
 from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.checks import validate_spec
@@ -59,8 +57,9 @@ from engine.store.parquet import to_parquet
 from engine.store.run_tables import LevelResult, row_tables, run_tables
 from engine.store.study import Study, examples_name
 from engine.store.validation import VALIDATION, validation_table
+from engine.training.compaction import compacts
 from engine.training.costs import file_sizes, level_costs
-from engine.training.device import pick_device, processor, reproducible
+from engine.training.device import pick_device, reproducible
 from engine.training.evaluation import group_importances, mean_gradients
 from engine.training.fused.step_choice import step_name
 from engine.training.layer_maps import layer_grams
@@ -107,7 +106,8 @@ def _computed(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher)
     more = {**row_tables(results), VALIDATION: validation}
     extra = {f"{kind}.parquet": to_parquet(rows, kind) for kind, rows in more.items()}
     extra |= run.checkpoints(len(results))
-    committed = study.write_run(spec, tables, _provenance(workspace, step_name(run.network), seconds, stopped), extra)
+    provenance = provenance_of(workspace, step_name(run.network), seconds, stopped) | run.way_of_training()
+    committed = study.write_run(spec, tables, provenance, extra)
     study.clear_work(spec.key)
     warned = negative_weights([row for result in results for row in result.multipliers])
     return RunOutcome(spec.key, committed, stopped, warned, " ".join(filter(None, (dense.mended, run.mended))))
@@ -174,6 +174,10 @@ class _Run:
         if not self.spec.keep_checkpoints:
             return {}
         return {checkpoint_name(level): self.work.checkpoint(level) for level in range(1, n_levels)}
+
+    def way_of_training(self) -> dict[str, object]:
+        """For the provenance: whether levels trained on what pruning leaves; nothing where they had masks."""
+        return {"training": "compacted"} if compacts(self.spec, self.network, self.workspace.training) else {}
 
     def _resume(self) -> tuple[list[tuple[LevelResult, float]], list[PlannedLevel]]:
         """What the levels that are finished came to, with their seconds, and the steps still to do."""
@@ -279,19 +283,3 @@ def _megabytes(spec: RunSpec, workspace: Workspace) -> float:
     n_levels = len(planned_levels(spec))
     predictions = (20e-6 * len(workspace.test) + 8e-6 * len(workspace.validation)) * (n_levels + 1)
     return 2 * predictions + 4e-6 * n_weights * (7 + 2 * n_levels * spec.keep_checkpoints)
-
-
-def _provenance(workspace: Workspace, step: str, seconds: float, stopped: str) -> dict[str, object]:
-    note = workspace.dataset.note
-    return {
-        "engine": engine.__version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": numpy.__version__,
-        "device": workspace.device.type,
-        "processor": processor(workspace.device.type),
-        "step": step,
-        "seconds": round(seconds, 1),
-        "stopped": stopped,
-        **({"data": note} if note else {}),
-    }

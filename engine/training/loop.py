@@ -16,6 +16,7 @@ from engine.pruning.masks import apply_masks, prunable
 from engine.run_spec import RunSpec
 from engine.specs.learning import learning_rate
 from engine.training.best_epoch import BestEpoch
+from engine.training.compaction import compacted_training
 from engine.training.fused.step_choice import fused_step
 from engine.training.seeding import seeded
 from engine.training.split import Split, batches, grouped_batches, n_batches
@@ -69,7 +70,12 @@ class TrainingJob:
 def train_network(network: nn.Module, split: Split, masks: Mapping[str, Tensor], job: TrainingJob) -> None:
     """Train in place by stochastic gradient descent; weights that are cut stay zero."""
     with seeded(job.generator.initial_seed(), split.labels.device):
-        _train(network, split, masks, job)
+        smaller = compacted_training(network, split, masks, job.spec)
+        if smaller is None:
+            _train(network, split, masks, job)
+        else:
+            _train(smaller.network, split, smaller.masks, job)
+            smaller.write_back()
 
 
 def _train(network: nn.Module, split: Split, masks: Mapping[str, Tensor], job: TrainingJob) -> None:
