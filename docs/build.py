@@ -21,7 +21,7 @@ from docs.made.images import images_table  # noqa: E402
 from docs.made.mitigation_rules import rules_table  # noqa: E402
 from docs.made.paganini import accuracy_table, slopes_table, split_words  # noqa: E402
 from docs.made.study import Demo, markdown, open_demo  # noqa: E402
-from docs.made.tran import mitigation_table, violation_table  # noqa: E402
+from docs.made.tran import cut_table, mitigation_table, violation_table  # noqa: E402
 from engine.specs.arithmetic import PORTABLE  # noqa: E402
 from engine.store import catalog  # noqa: E402
 from pages.shared.cache.catalog import Source  # noqa: E402
@@ -98,6 +98,7 @@ MADE: dict[str, Callable[[Demo], str]] = {
     "sizes": sizes_table,
     "mitigation": mitigation_table,
     "violation": violation_table,
+    "cut": cut_table,
     "rebuilt": rebuilt,
     "checksums": checksums,
     "images": images_table,

@@ -2,7 +2,14 @@
 
 import streamlit as st
 
-from engine.analysis.causes.relations import RELATIONS, bound_facts, cause_curves, correlation, skipped_groups
+from engine.analysis.causes.relations import (
+    RELATIONS,
+    bound_facts,
+    cause_curves,
+    correlation,
+    right_after_cut,
+    skipped_groups,
+)
 from engine.analysis.columns import VARIANT, is_mitigated
 from engine.errors import PruneScopeError
 from pages.shared import bound, formats
@@ -30,8 +37,7 @@ def show_page(frame: Frame) -> None:
             "pages/causes.py",
             "No run here was diagnosed.",
             "Compute runs with `--diagnose class`: it records the gradient norm, Hessian eigenvalue and margin of "
-            "every "
-            "group at each level.",
+            "every group at each level.",
             extras.is_diagnosed,
         )
     above = st.container()
@@ -92,8 +98,7 @@ def show_page(frame: Frame) -> None:
         caption=(
             f"Accuracy is of the test side; the rest is measured on a sample of the training side: up to "
             f"{formats.count(groups['n_sample'].max())} members of each group, "
-            f"{formats.count(groups['n_hessian'].max())} "
-            f"for the eigenvalue, the same at every level. Means over seeds; hover gives 95 % intervals."
+            f"{formats.count(groups['n_hessian'].max())} for the eigenvalue, the same at every level. Means over seeds; hover gives 95 % intervals."
             + (" Dark classes were served worst before pruning." if grouping == "class" else "")
         ),
     )
@@ -115,23 +120,33 @@ def show_page(frame: Frame) -> None:
 
     # -- the bound -----------------------------------------------------------------------------------------------------
     wide, narrow = side_by_side("bound", [3, 2])
+    just_cut = right_after_cut(groups)
     with wide:
         st.markdown("##### Theorem 1's bound beside the true excessive loss")
+        bounded = groups
+        if len(just_cut):
+            moment = bound.segmented_control(
+                "When", list(words.MOMENTS), default=words.AT_CUT, key="moment", help=words.MOMENT_HELP
+            )
+            bounded = just_cut if moment == words.AT_CUT else groups
         show_chart(
-            charts.bound_chart(groups, colours, frame.dark),
+            charts.bound_chart(bounded, colours, frame.dark),
             "bound",
             "Theorem 1's bound against the true excessive loss of every pruned group.",
-            lambda: groups[["group", "seed", "sparsity", "excessive_loss", "bound", "weight_change"]],
-            caption=words.bound_sentence(bound_facts(groups)),
+            lambda: bounded[["group", "seed", "sparsity", "excessive_loss", "bound", "weight_change"]],
+            caption=words.bound_sentence(bound_facts(bounded)),
         )
     with narrow:
         st.markdown("##### How to read this")
         st.markdown(
             "The bound is **|g| |d| + ½ λ |d|²**: gradient norm and eigenvalue of the dense network, and the distance "
-            "d "
-            "that its weights moved. It leaves out the third-order rest, so it may be broken, and it grows with d: "
-            "after "
-            "retraining, weights are far from where they were and the bound says little about single groups."
+            "d that its weights moved. It leaves out the third-order rest, so it may be broken, and it grows with d: "
+            "after retraining, weights are far from where they were and the bound says little about single groups."
+            + (
+                ""
+                if len(just_cut)
+                else " These runs did not record the losses right after the cut, where it is defined."
+            )
         )
         skipped = skipped_groups(groups)
         if len(skipped):

@@ -48,6 +48,22 @@ def test_causes_page_shows_groups_relations_and_bound(open_page: OpenPage, arms_
     assert "Theorem 1 holds for" in said
 
 
+def test_causes_page_shows_the_bound_right_after_the_cut_and_after_retraining(
+    open_page: OpenPage, arms_root: Path
+) -> None:
+    app = open_page("pages/causes.py", "arms", arms_root)
+    assert app.segmented_control(key="moment").value == causes.AT_CUT
+    app.toggle(key="bound-table").set_value(True).run()
+    study = Study(arms_root / "arms")
+    rows = pd.concat([study.run_table(run, "groups") for run in study.runs()])
+    for moment, prefix in ((causes.AT_CUT, "cut_"), (causes.TRAINED, "")):
+        app.segmented_control(key="moment").set_value(moment).run()
+        shown = next(table.value for table in app.dataframe if "weight_change" in table.value)
+        assert "Theorem 1 holds for" in words(app)
+        assert set(shown["weight_change"]) <= set(rows[f"{prefix}weight_change"])
+        assert set(shown["excessive_loss"].dropna()) <= set(rows[f"{prefix}excessive_loss"])
+
+
 def test_causes_page_names_the_groups_that_it_skips(open_page: OpenPage, arms_root: Path) -> None:
     app = open_page("pages/causes.py", "arms", arms_root, grouping="Writer")
     table = app.main.dataframe[-1].value

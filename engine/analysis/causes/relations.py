@@ -106,6 +106,15 @@ def bound_facts(groups: pd.DataFrame) -> BoundFacts:
     return BoundFacts(len(rows), float((rows["excessive_loss"] <= rows["bound"]).mean()), times)
 
 
+def right_after_cut(groups: pd.DataFrame) -> pd.DataFrame:
+    """The pruned rows with excessive loss, bound and weight change as they were right after the cut, before any
+    training; empty where no run recorded them."""
+    names = ("excessive_loss", "bound", "weight_change")
+    if not {f"cut_{name}" for name in names} <= set(groups):
+        return groups.iloc[:0]
+    return groups.assign(**{name: groups[f"cut_{name}"] for name in names}).dropna(subset=["excessive_loss"])
+
+
 def skipped_groups(groups: pd.DataFrame) -> pd.DataFrame:
     """Groups that were not measured: grouping, group, n (most of any run), reason."""
     rows = groups[groups["reason"] != ""]

@@ -25,6 +25,10 @@ HELP = {
     "margin": "Mean of the highest minus the second highest probability: how far from the decision boundary.",
 }
 
+AT_CUT, TRAINED = "Right after the cut", "After retraining"
+MOMENTS = (AT_CUT, TRAINED)
+MOMENT_HELP = "Excessive loss and Theorem 1 are defined right after the cut, before the network trains again."
+
 
 def cause_sentence(curves: pd.DataFrame, level: int) -> str:
     """Who loses most at this level, and how it stood before pruning."""

@@ -93,8 +93,8 @@ LIMITS = (
     "Whether a network is fair. It compares classes and groups; which gap matters is a matter for people.",
     "Who is hurt outside the listed classes and groups. What was not recorded cannot be seen.",
     "How another population, network or data set fares: each experiment speaks for itself.",
-    "What the cut alone does to a group's loss. Losses are recorded after retraining, so excessive loss and Theorem 1 "
-    "hold the training too.",
+    "What the cut alone does to a group's loss, where weights are cut while training or a run was made before that was "
+    "recorded: excessive loss and Theorem 1 then hold the training too.",
     "Why a class falls. Tilt or class size may go along with a loss without causing it.",
     "That a small difference is real. Of many classes, one always looks worst by chance; n and intervals stand beside "
     "each number for that reason.",
