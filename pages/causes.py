@@ -145,7 +145,7 @@ def show_page(frame: Frame) -> None:
             + (
                 ""
                 if len(just_cut)
-                else " These runs did not record the losses right after the cut, where it is defined."
+                else " These runs recorded no losses right after the cut, where it is defined."
             )
         )
         skipped = skipped_groups(groups)

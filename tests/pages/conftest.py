@@ -76,7 +76,7 @@ def demo_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the study that ships, under its name; its catalog is written here, not in the repository."""
     root, shipped = tmp_path_factory.mktemp("demo-root"), TOP / "data" / "demo"
     (root / "demo").mkdir()
-    for name in ("runs", "examples", "study.toml"):
+    for name in ("analyses", "runs", "examples", "study.toml"):
         (root / "demo" / name).symlink_to(shipped / name)
     return root
 

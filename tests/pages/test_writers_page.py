@@ -25,6 +25,8 @@ from pages.views.writers import tiles as digits
 from pages.views.writers import words as writers
 from pages.views.writers.chance import chance_sentence, count_sentence, losing_by_chance, worst_by_chance
 from pages.views.writers.kept import NOT_KEPT
+from tests.pages.conftest import OpenPage
+from tests.pages.conftest import words as words_of
 from tests.support.hovering import hovered
 from tests.support.studies import make_study
 
@@ -416,3 +418,9 @@ def test_sheet_frames_the_wrong_ones(channels: int) -> None:
 def test_long_names_fit_below_their_tile() -> None:
     table = digits.member_digits(np.array([0]), np.array([0]), np.array([1]), {0: "ankle boot", 1: "sandal" * 9})
     assert digits.tile_sheet(table, np.zeros((1, 1, 28, 28), np.uint8), 1, dark=True)
+
+
+def test_the_study_that_ships_keeps_who_surely_loses(open_page: OpenPage, demo_root: Path) -> None:
+    said = words_of(open_page("pages/writers.py", "demo", demo_root, dataset="QMNIST"))
+    assert "writers surely lose more than the average writer**" in said
+    assert NOT_KEPT not in said

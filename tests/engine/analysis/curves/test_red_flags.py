@@ -200,6 +200,7 @@ def test_groups_with_members_have_the_variance_of_new_members() -> None:
     assert clustered["group_high"] > alone["group_high"]
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("n_classes", [1, 10])
 def test_intervals_of_class_changes_cover_the_truth(n_classes: int) -> None:
     """From counts of right answers: one class's interval holds in 93 to 97 %; that of the worst of ten, picked after

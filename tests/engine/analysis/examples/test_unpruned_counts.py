@@ -1,6 +1,7 @@
 """Changed examples beside those of unpruned networks: against plain counting, and where pruning does nothing."""
 
 import os
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -101,6 +102,7 @@ def drawn(random: np.random.Generator, hard: np.ndarray, n_models: int = 6, spre
     return (wrong * random.integers(1, 3, wrong.shape)).astype(np.uint8)
 
 
+@cache
 def simulated(effect: float) -> list[tuple[Excess, Excess]]:
     """Halves and control where pruning multiplies how hard examples are."""
     random = np.random.default_rng(7)
@@ -114,6 +116,7 @@ def simulated(effect: float) -> list[tuple[Excess, Excess]]:
     return found
 
 
+@pytest.mark.timeout(1800)
 def test_where_pruning_does_nothing_the_excess_is_0_within_its_error() -> None:
     for excesses in zip(*simulated(1.0), strict=True):
         values = np.array([found.excess for found in excesses])
@@ -121,6 +124,7 @@ def test_where_pruning_does_nothing_the_excess_is_0_within_its_error() -> None:
         assert np.mean([found.is_told for found in excesses]) < 0.08
 
 
+@pytest.mark.timeout(1800)
 def test_the_excess_over_the_control_is_told_as_often_as_it_says() -> None:
     """At 5 %, 2 to 8 % of the intervals leave out 0 where there is nothing; those of halves are wider, 0 to 5 %."""
     halves, control = (np.mean([found.is_told for found in each]) for each in zip(*simulated(1.0), strict=True))
@@ -128,6 +132,7 @@ def test_the_excess_over_the_control_is_told_as_often_as_it_says() -> None:
     assert 0.02 - slack <= control <= 0.08 + slack and halves <= 0.05 + slack
 
 
+@pytest.mark.timeout(1800)
 def test_where_pruning_does_much_the_excess_is_told() -> None:
     for excesses in zip(*simulated(2.5), strict=True):
         assert np.mean([found.is_told and found.excess > 0 for found in excesses]) > 0.8

@@ -119,6 +119,7 @@ STRICT = Policy(
 )
 
 
+@pytest.mark.timeout(1800)
 def test_noise_alone_fails_at_most_five_of_a_hundred() -> None:
     random, n_draws = np.random.default_rng(1), 1000 if FULL else 100
     fails = sum(overall(judge(STRICT, noisy(random))) == FAIL for _ in range(n_draws))

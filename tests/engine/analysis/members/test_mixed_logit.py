@@ -41,6 +41,7 @@ def test_cells_are_those_of_a_plain_loop() -> None:
     assert number == len(cells.n) and cells.rate == pytest.approx(cells.rate_by_seed.mean(axis=0))
 
 
+@pytest.mark.timeout(3600)
 def test_intervals_of_shrunk_losses_cover_the_truth() -> None:
     hits = {"loss": [], "more": []}
     for seed in range(N_DRAWS):
@@ -65,6 +66,7 @@ def test_planted_effects_are_found() -> None:
     assert 0.2 < facts.spread < 0.6 and facts.n_seeds == 6
 
 
+@pytest.mark.timeout(3600)
 def test_without_effects_tests_reject_as_often_as_they_say() -> None:
     facts = [loss_facts(fitted(100 + seed, 0.0, 0.0)[0]) for seed in range(N_DRAWS)]
     low, high = (0.02, 0.08) if FULL_RUN else (0.0, 0.3)
