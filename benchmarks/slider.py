@@ -21,10 +21,10 @@ from engine.analysis.frontier.stability import agreement
 from engine.analysis.frontier.weight_ranges import change_over_weights
 from engine.analysis.unfairness import unfairness_table
 from engine.store.study import Study
+from tests.support.planted.whole_study import make_whole_study
 from tests.support.population_study import N_LEVELS, make_population
 from tests.support.server import Served, serve
 from tests.support.visitor import Visitor
-from tests.support.whole_study import make_whole_study
 
 N_MODELS, N_FEW = 120_906, 100
 FEW = {"techniques": ("global_unstructured", "l1_structured"), "seeds": 1, "levels": 18}

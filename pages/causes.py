@@ -142,11 +142,7 @@ def show_page(frame: Frame) -> None:
             "The bound is **|g| |d| + ½ λ |d|²**: gradient norm and eigenvalue of the dense network, and the distance "
             "d that its weights moved. It leaves out the third-order rest, so it may be broken, and it grows with d: "
             "after retraining, weights are far from where they were and the bound says little about single groups."
-            + (
-                ""
-                if len(just_cut)
-                else " These runs recorded no losses right after the cut, where it is defined."
-            )
+            + ("" if len(just_cut) else " These runs recorded no losses right after the cut, where it is defined.")
         )
         skipped = skipped_groups(groups)
         if len(skipped):

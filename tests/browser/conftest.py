@@ -20,6 +20,7 @@ from playwright.sync_api import (
 
 from tests.browser.payloads import EVERYTHING, PAYLOADS, SOME
 from tests.support.harness.reruns import note_second_try
+from tests.support.planted.regions import make_regions
 from tests.support.server import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
 from tests.support.studies import make_study
 
@@ -106,10 +107,12 @@ class Watched:
 
 @pytest.fixture(scope="session")
 def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Made-up studies, not to be changed: a usual one, one of two levels, one without runs, one of payloads."""
+    """Made-up studies, not to be changed: a usual one, one of two levels, one where a region pays, an empty one, one of
+    payloads."""
     root = tmp_path_factory.mktemp("studies")
     make_study(root / "made", levels=8, title="A made-up study")
     make_study(root / "short", levels=2, title="Two levels")
+    make_regions(root / "regions")
     (root / "empty" / "runs").mkdir(parents=True)
     names: dict[str, Any] = {
         "classes": PAYLOADS,

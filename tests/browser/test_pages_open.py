@@ -42,7 +42,7 @@ def test_an_open_page_follows_the_scheme(visit: Callable[..., Watched]) -> None:
 def test_what_no_longer_fits_another_study_is_forgotten(visit: Callable[..., Watched]) -> None:
     watched = visit()
     page = watched.open("/frontier?study=made")
-    page.locator(".st-key-threshold input[type=range]").focus()
+    page.locator(".st-key-threshold-slide input[type=range]").focus()
     watched.rerun_by(lambda: page.keyboard.press("Home"))
     watched.follow("Harmed examples")
     page.locator(".st-key-level input[type=range]").focus()

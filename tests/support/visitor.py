@@ -21,7 +21,7 @@ DONE = [
     ForwardMsg.FINISHED_SUCCESSFULLY,
     ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
 ]
-CONTROLS = ("slider", "selectbox", "button_group", "multiselect", "checkbox")
+CONTROLS = ("slider", "selectbox", "button_group", "multiselect", "checkbox", "number_input")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Control:
     @property
     def options(self) -> list[str]:
         """What can be chosen; empty where any number can."""
-        options = [] if self.kind == "checkbox" else self.shown.options
+        options = [] if self.kind in ("checkbox", "number_input") else self.shown.options
         return [option if isinstance(option, str) else option.content for option in options]
 
 
@@ -94,6 +94,8 @@ class Visitor:
             state.string_value = str(value)
         elif control.kind == "checkbox":
             state.bool_value = bool(value)
+        elif control.kind == "number_input":
+            state.double_value = float(value)
         elif control.options:
             state.string_array_value.data[:] = [str(value)]
         else:

@@ -12,7 +12,7 @@ from pages.shared.names import point_label, technique_name
 from pages.views.frontier.charts import HOVER, SILENT
 
 WEIGHTS = (0.01, 1000.0)
-MOST_GROUPS = 14
+MOST_GROUPS = 30
 """Groups that have room; of more, those that lose most are drawn."""
 
 
@@ -50,7 +50,7 @@ def group_chart(table: pd.DataFrame, dark: bool, word: str = "class", least: flo
         {"x": rows["before"].to_numpy(), "name": label, "marker": hollow, **shared},
         {"x": after, "name": "Chosen", **dots, **shared},
     ]
-    height = max(420, min(520, 120 + 36 * len(names)))
+    height = max(420, 120 + 24 * len(names))
     lowest = np.nanmin([np.nan if least is None else least, *rows["accuracy"], *rows["before"]]) if len(rows) else 0.0
     begin = max(0.0, np.floor(20 * (0.0 if np.isnan(lowest) else lowest - 0.02)) / 20)
     axes = {
