@@ -6,6 +6,7 @@ ever. Weights of outputs that nobody reads stay, since they count in later score
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -94,7 +95,7 @@ def training_network(
     if graph is None:
         return None
     plan = channel_plan(graph, masks)
-    small = _WithIdleWeight(_with_same_draws(smaller_network(plan), plan), decays)
+    small = _WithIdleWeight(_with_plain_strides(_with_same_draws(smaller_network(plan), plan), plan), decays)
     small.to(memory_format=torch.channels_last)
     small.train(network.training)
     return TrainingNetwork(small, _smaller_masks(small, plan, masks), network, masks, plan)
@@ -141,6 +142,26 @@ def _with_same_draws(small: fx.GraphModule, plan: ChannelPlan) -> fx.GraphModule
         if step.op == "call_module" and isinstance(plan.graph.layer(step), nn.Dropout):
             small.set_submodule(str(step.target), _SameDraws(plan.graph.layer(step).p, kept))
     return small
+
+
+def _with_plain_strides(small: fx.GraphModule, plan: ChannelPlan) -> fx.GraphModule:
+    """The smaller network with its strided 1 x 1 convolutions as plain ones of every so many positions: same numbers.
+
+    With fewer than eight input channels, oneDNN's gradients of strided ones write beyond their memory (its issue 6035).
+    """
+    for step in plan.keeps:
+        layer = small.get_submodule(str(step.target)) if plan.graph.kinds[step] is Kind.LAYER else None
+        if isinstance(layer, nn.Conv2d) and set(layer.kernel_size) == {1} and layer.padding == (0, 0):
+            rows, columns = layer.stride
+            if rows > 1 or columns > 1:
+                layer.register_forward_pre_hook(partial(_every, rows, columns))
+                layer.stride = (1, 1)
+    return small
+
+
+def _every(rows: int, columns: int, layer: nn.Module, operands: tuple[Tensor, ...]) -> tuple[Tensor]:
+    """What a convolution takes: its operand at every so many positions."""
+    return (operands[0][:, :, ::rows, ::columns],)
 
 
 class _SameDraws(nn.Module):

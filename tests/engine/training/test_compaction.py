@@ -248,3 +248,14 @@ def test_provenance_says_how_levels_were_trained(tmp_path: Path, monkeypatch: py
     assert compacted[0].provenance["training"] == "compacted"
     assert "training" not in masked[0].provenance
     assert (compacted[1] == masked[1]).mean() > 0.99
+
+
+def test_no_pointwise_convolution_strides() -> None:
+    """Torch's gradients of such convolutions of fewer than eight channels write where they should not."""
+    network = trainable("resnet18")
+    masks = next_masks(network, full_masks(network), 1)
+    compact = training_network(network, torch.randn(1, 3, 32, 32), masks)
+    assert compact is not None
+    for of_whole, side in ((True, network), (False, compact.network)):
+        layers = [module for module in side.modules() if isinstance(module, nn.Conv2d)]
+        assert of_whole == any(layer.kernel_size == (1, 1) and layer.stride == (2, 2) for layer in layers)
