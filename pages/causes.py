@@ -98,7 +98,8 @@ def show_page(frame: Frame) -> None:
         caption=(
             f"Accuracy is of the test side; the rest is measured on a sample of the training side: up to "
             f"{formats.count(groups['n_sample'].max())} members of each group, "
-            f"{formats.count(groups['n_hessian'].max())} for the eigenvalue, the same at every level. Means over seeds; hover gives 95 % intervals."
+            f"{formats.count(groups['n_hessian'].max())} for the eigenvalue, the same at every level. Means over "
+            "seeds; hover gives 95 % intervals."
             + (" Dark classes were served worst before pruning." if grouping == "class" else "")
         ),
     )
