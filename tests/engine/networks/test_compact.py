@@ -19,8 +19,8 @@ FULL = bool(os.environ.get("PRUNESCOPE_FULL"))
 CUTTING = [key for key, row in TECHNIQUES.items() if row.cuts != "nothing" and not row.quantizes]
 SHARES = {"channels": (0.2, 0.5, 0.8), "weights": (0.5, 0.9, 0.98)}
 N_INPUTS = 1000
-DEEP = ("resnet32", "resnet44", "resnet56", "resnet110")
-"""Networks that differ from ResNet-20 in depth alone: two techniques each, all with PRUNESCOPE_FULL."""
+DEEP = ("vgg19", "resnet50", "resnet32", "resnet44", "resnet56", "resnet110")
+"""Networks that are like a shallower one: two techniques each, all with PRUNESCOPE_FULL."""
 CASES = [
     (name, technique)
     for name in NETWORKS
