@@ -15,6 +15,7 @@ from engine.datasets.long_tail import long_tailed
 from engine.errors import PruneScopeError
 from engine.networks.network_table import NETWORKS, input_size
 from engine.run_spec import RunSpec
+from engine.runs.shared_images import with_shared_images
 from engine.training.device import pick_device, reproducible
 from engine.training.seeding import generator, seed_of, seeded
 from engine.training.split import Split, make_split, n_batches
@@ -96,7 +97,7 @@ def _open(spec: RunSpec, root: Path, device: torch.device) -> Workspace:
 def _on_device(
     key: str, request: Request, network: str, root: Path, device: torch.device
 ) -> tuple[Dataset, Split, Split]:
-    dataset = load_dataset(key, root, request)
+    dataset = with_shared_images(load_dataset(key, root, request))
     height, width = dataset.train.images.shape[-2:]
     size = input_size(NETWORKS[network], height, width, request.image_size)
     like = dataset.train.images

@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from engine.run_spec import Progress, RunSpec
+from engine.runs import shared_images
 from engine.sweeps.worker import Result, RunContext
 
 
@@ -43,6 +44,7 @@ class Pool:
     def __init__(self, size: int, context: RunContext, method: str = "spawn") -> None:
         self._context: Any = multiprocessing.get_context(method)
         self._place = context
+        self._images = shared_images.new_folder()
         self._members = [self._start(number) for number in range(size)]
 
     def idle(self) -> int:
@@ -82,6 +84,7 @@ class Pool:
             member.process.kill()
         for member in self._members:
             member.process.join()
+        shared_images.remove(self._images)
 
     def _bury(self, member: _Member) -> Iterator[Lost]:
         member.process.kill()
@@ -94,7 +97,9 @@ class Pool:
     def _start(self, number: int) -> _Member:
         ours, theirs = self._context.Pipe()
         context = replace(self._place, device=device_of(self._place.device, number))
-        process = self._context.Process(target=_work, args=(theirs, context, os.getpid()), daemon=True)
+        process = self._context.Process(
+            target=_work, args=(theirs, context, os.getpid(), str(self._images)), daemon=True
+        )
         with _interrupts_held():
             process.start()
         theirs.close()
@@ -136,10 +141,10 @@ def _interrupts_held() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-def _work(pipe: Connection, context: RunContext, parent: int) -> None:
+def _work(pipe: Connection, context: RunContext, parent: int, images: str) -> None:
     """What a member does until its parent hangs up or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ |= {"OMP_NUM_THREADS": "1", shared_images.VARIABLE: images}
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     from engine.sweeps.worker import execute_run
 

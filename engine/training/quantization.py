@@ -66,8 +66,9 @@ def quantize_network(network: nn.Module, way: str, calibration: Split) -> Quanti
 
 def on_cpu(split: Split) -> Split:
     """The split where quantized networks work."""
-    fields = ("images", "labels", "mean", "deviation")
-    return replace(split, **{name: getattr(split, name).cpu() for name in fields}, groups=None)
+    fields = ("labels", "mean", "deviation")
+    on_it = {name: getattr(split, name).cpu() for name in fields}
+    return replace(split, stored=split.images.cpu(), **on_it, groups=None, rows=None)
 
 
 def _dynamic(network: nn.Module, images: Tensor) -> Quantized:

@@ -18,15 +18,26 @@ CHUNK = 2048
 class Split:
     """One side of a data set on the device: images as bytes, labels, and how a network wants to see them.
 
-    `groups` is there where a training looks at them: the group of each example, -1 where it has none.
+    `groups` is there where a training looks at them: the group of each example, -1 where it has none. Parts of a side
+    share its images, `stored`; `rows` says which are theirs.
     """
 
-    images: Tensor
+    stored: Tensor
     labels: Tensor
     mean: Tensor
     deviation: Tensor
     size: int
     groups: Tensor | None = None
+    rows: Tensor | None = None
+
+    @property
+    def images(self) -> Tensor:
+        """All images of the split; a copy where it is a part."""
+        return self.stored if self.rows is None else self.stored[self.rows]
+
+    def taken(self, rows: Tensor) -> Tensor:
+        """A copy of these images of the split."""
+        return self.stored[rows if self.rows is None else self.rows[rows]]
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -35,7 +46,8 @@ class Split:
         """The same with only these rows."""
         rows = rows.to(self.labels.device)
         groups = None if self.groups is None else self.groups[rows]
-        return Split(self.images[rows], self.labels[rows], self.mean, self.deviation, self.size, groups)
+        own = rows if self.rows is None else self.rows[rows]
+        return Split(self.stored, self.labels[rows], self.mean, self.deviation, self.size, groups, own)
 
     def inputs(self, images: Tensor) -> Tensor:
         """What the network sees: normalised by the training split, resized, channels last."""
@@ -84,16 +96,16 @@ def grouped_batches(split: Split, spec: RunSpec, generator: Generator) -> Iterat
 
 def _chunks(split: Split, spec: RunSpec, generator: Generator) -> Iterator[tuple[Tensor, Tensor]]:
     """What the network sees of one epoch, in pieces of many batches, and the rows that it comes from."""
-    images = functional.pad(split.images, (spec.crop,) * 4)
-    height, width = split.images.shape[-2:]
-    windows = images.unfold(2, height, 1).unfold(3, width, 1)
+    height, width = split.stored.shape[-2:]
     order = torch.randperm(len(split), generator=generator)
     chunk_size = max(1, CHUNK // spec.batch_size) * spec.batch_size
     for rows in torch.split(order, chunk_size):
         shift = torch.randint(2 * spec.crop + 1, (2, len(rows)), generator=generator)
         mirrored = torch.rand(len(rows), generator=generator) < (0.5 if spec.flip else 0.0)
-        rows, shift = rows.to(images.device), shift.to(images.device)
-        chunk = windows[rows, :, shift[0], shift[1]]
+        rows, shift = rows.to(split.stored.device), shift.to(split.stored.device)
+        images = functional.pad(split.taken(rows), (spec.crop,) * 4)
+        windows = images.unfold(2, height, 1).unfold(3, width, 1)
+        chunk = windows[torch.arange(len(rows), device=rows.device), :, shift[0], shift[1]]
         if spec.flip:
-            chunk = torch.where(mirrored.to(images.device)[:, None, None, None], chunk.flip(3), chunk)
+            chunk = torch.where(mirrored.to(rows.device)[:, None, None, None], chunk.flip(3), chunk)
         yield split.inputs(chunk), rows
