@@ -17,8 +17,13 @@ rows, names = frame.keep(red_flags.table), frame.class_names
 
 # -- the answer -------------------------------------------------------------------------------------------------------
 answer(kept(frame.source, "headline", asked, lambda: words.headline_sentence(rows, frame.experiment, names)))
-details = kept(frame.source, "details", asked, lambda: words.detail_sentences(rows))
-st.markdown(f"{details} {words.detail_training(rows, frame.source, frame.experiment)}")
+details = kept(
+    frame.source,
+    "details",
+    asked,
+    lambda: f"{words.detail_sentences(rows)} {words.detail_training(rows, frame.source, frame.experiment)}",
+)
+st.markdown(details)
 link = shared_link()
 with st.container(border=True, width="content", key="way-on"):
     st.page_link(
@@ -54,7 +59,8 @@ if len(not_told):
         flags = kept(frame.source, "flags not told", asked, lambda: words.flag_table(not_told, names))
         st.table(flags, border="horizontal", hide_index=True, alt=SHOWN)
 if len(told) + len(not_told):
-    st.caption(words.cautions(rows, catalog.classes(frame.source, frame.experiment)["class"].nunique()))
+    n_classes = catalog.classes(frame.source, frame.experiment)["class"].nunique()
+    st.caption(kept(frame.source, "cautions", asked, lambda: words.cautions(rows, n_classes)))
 for sentence in words.left_out(rows):
     st.caption(sentence)
 if red_flags.no_groups and len(told) + len(not_told):
@@ -62,7 +68,13 @@ if red_flags.no_groups and len(told) + len(not_told):
 
 # -- how it was made, and where to look next --------------------------------------------------------------------------
 spec = catalog.spec(frame.source, frame.experiment)
-seeds = catalog.levels(frame.source, frame.experiment).groupby(list(VARIANT), observed=True)["seed"].nunique()
+levels = catalog.levels(frame.source, frame.experiment)
+seeds = kept(
+    frame.source,
+    "seeds",
+    frame.experiment,
+    lambda: levels.groupby(list(VARIANT), observed=True)["seed"].nunique(),
+)
 st.markdown("##### How these runs were made")
 st.markdown(
     f"{formats.plain(protocol.protocol_sentences(spec))} "

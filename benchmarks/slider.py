@@ -21,7 +21,7 @@ from engine.analysis.frontier.stability import agreement
 from engine.analysis.frontier.weight_ranges import change_over_weights
 from engine.analysis.unfairness import unfairness_table
 from engine.store.study import Study
-from tests.support.planted.whole_study import make_whole_study
+from tests.support.dashboard.whole_study import make_whole_study
 from tests.support.population_study import N_LEVELS, make_population
 from tests.support.server import Served, serve
 from tests.support.visitor import Visitor

@@ -122,10 +122,8 @@ def show_page(frame: Frame) -> None:
         st.markdown(
             "##### Alpha by ratio",
             help="Alpha is the slope of the classes' distances from the accuracy, after pruning against before. Above "
-            "1, "
-            "pruning intensifies the gaps between classes; below 1, it evens them out. A pruning ratio is the number "
-            "of "
-            "weights before / after; levels count too, and ratios within 10 % of each other are one.",
+            "1, pruning intensifies the gaps between classes; below 1, it evens them out. A pruning ratio is the "
+            "number of weights before / after; levels count too, and ratios within 10 % of each other are one.",
         )
         asked = bound.multiselect(
             "Ratios",
@@ -146,8 +144,7 @@ def show_page(frame: Frame) -> None:
             f"top.",
             verdicts,
             caption=f"**>** intensifies, **<** evens out, **?** undecided: where the {100 * confidence:g} % interval "
-            f"of "
-            "the mean (thin bar) lies against 1. Undecided does not mean no effect.",
+            "of the mean (thin bar) lies against 1. Undecided does not mean no effect.",
         )
     with right:
         st.markdown(
@@ -171,8 +168,7 @@ def show_page(frame: Frame) -> None:
                 f"Accuracy and alpha of {one} by pruning ratio; dense accuracy and alpha 1 lie on one line.",
                 table[table["series"] == one],
                 caption="Against dense. Shaded: accuracy as there or better and alpha at most 1, by means over seeds. "
-                "Part of "
-                "a gain may be the training after the cut.",
+                "Part of a gain may be the training after the cut.",
             )
 
         show_one()

@@ -35,8 +35,7 @@ def show_page(frame: Frame) -> None:
             key="runs",
             help="This experiment: the data set, network and protocol on the left. Its protocol: all data sets and "
             "networks of the study that went through the same protocol. Techniques and treatments that are switched "
-            "off "
-            "on the left stay out.",
+            "off on the left stay out.",
         )
         model = bound.segmented_control(
             "Terms",
@@ -70,8 +69,7 @@ def show_page(frame: Frame) -> None:
             key="collapsed",
             bind="query-params",
             help="Off: leaves out networks that are right at most 1.5 times as often as guessing; their classes "
-            "differ by "
-            "which one they still name.",
+            "differ by which one they still name.",
         )
     terms = PAPER if model == "paper" else PLAIN
     if model == "own":
@@ -119,9 +117,8 @@ def show_page(frame: Frame) -> None:
             )
         st.caption(
             "Half of the 95 % interval in points, by four kinds of errors; *in italics* where the effect may be "
-            "chance. "
-            "Classes of one run share its network, and classes recur in all runs, so the widest is the one to believe. "
-            f"Paper: Paganini 2020, {formats.count(words.PUBLISHED_ROWS)} rows, HAC."
+            "chance. Classes of one run share its network, and classes recur in all runs, so the widest is the one to "
+            f"believe. Paper: Paganini 2020, {formats.count(words.PUBLISHED_ROWS)} rows, HAC."
         )
         if text := words.without_sentence(regression):
             st.markdown(text)
@@ -249,8 +246,7 @@ def show_page(frame: Frame) -> None:
     st.code(regression.formula, language=None, wrap_lines=True)
     st.caption(
         "Rows stand in the order of data set, network, treatment, technique, seed, level and class. Level 0 is left "
-        "out, "
-        "for there accuracy is its own start."
+        "out, for there accuracy is its own start."
     )
 
 

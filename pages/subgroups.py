@@ -5,6 +5,7 @@ import streamlit as st
 from pages.shared import bound, formats
 from pages.shared.body import body
 from pages.shared.cache import predictions
+from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import BASELINE_LABELS, dataset_name
@@ -52,8 +53,9 @@ def show_page(frame: Frame) -> None:
     curves = predictions.subgroup_levels(networks.asked, example_set.name, asked.columns, asked.positive)
     curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
     table = curves[curves["level"] == networks.level]
+    of = (networks.asked, networks.level, asked)
     with above:
-        answer(answer_sentence(table, asked, networks))
+        answer(kept(frame.source, "answer", of, lambda: answer_sentence(table, asked, networks)))
     if networks.training:
         above.caption(networks.training)
     if networks.working:
@@ -84,7 +86,7 @@ def show_page(frame: Frame) -> None:
         )
     st.markdown("##### Group by group")
     st.dataframe(
-        shown_table(table, asked),
+        kept(frame.source, "rates", of, lambda: shown_table(table, asked)),
         hide_index=True,
         column_config=table_columns(networks.kind),
         key="groups-table",

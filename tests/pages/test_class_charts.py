@@ -16,7 +16,7 @@ from pages.shared.charts.class_look import UNKNOWN, ClassLook, spread_out
 from pages.shared.charts.style import DASHES, technique_colour
 from pages.views.class_curves import charts
 from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
-from tests.support.harness.hovering import hovered
+from tests.support.dashboard.hovering import hovered
 from tests.support.study_tables import study_tables
 
 TECHNIQUES = ("global_unstructured", "l1_structured", "<i>own</i>")

@@ -27,7 +27,7 @@ from pages.views.writers.chance import chance_sentence, count_sentence, losing_b
 from pages.views.writers.kept import NOT_KEPT
 from tests.pages.conftest import OpenPage
 from tests.pages.conftest import words as words_of
-from tests.support.harness.hovering import hovered
+from tests.support.dashboard.hovering import hovered
 from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[2]

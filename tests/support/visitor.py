@@ -39,9 +39,19 @@ class Control:
         return [option if isinstance(option, str) else option.content for option in options]
 
 
+class _Counted(ClientConnection):
+    """A connection that counts what arrives, compressed as it travels."""
+
+    n_received = 0
+
+    def data_received(self, data: bytes) -> None:
+        self.n_received += len(data)
+        super().data_received(data)
+
+
 @dataclass(frozen=True)
 class Rerun:
-    """One run of a page: how long from asking to its end, what was sent, and what went wrong."""
+    """One run of a page: how long from asking to its end, how many bytes came, and what went wrong."""
 
     seconds: float
     n_bytes: int
@@ -65,12 +75,14 @@ class Visitor:
     _script: str = ""
     _cached: dict[tuple[int, ...], str] = field(default_factory=dict)
     """The message of each place of the page that need not be sent again."""
-    _socket: ClientConnection | None = None
+    _socket: _Counted | None = None
 
     async def __aenter__(self) -> "Visitor":
         address = self.address.replace("http", "ws", 1) + "/_stcore/stream"
         protocols = [Subprotocol("streamlit")]
-        self._socket = await connect(address, subprotocols=protocols, max_size=MAX_MESSAGE_BYTES, proxy=None)
+        self._socket = await connect(
+            address, subprotocols=protocols, max_size=MAX_MESSAGE_BYTES, proxy=None, create_connection=_Counted
+        )
         return self
 
     async def __aexit__(
@@ -119,18 +131,17 @@ class Visitor:
         ask.rerun_script.context_info.url = f"{self.address}/{self.page}"
         self.markdown.clear()
         self.shown.clear()
-        began, n_bytes, errors = time.perf_counter(), 0, []
+        began, before, errors = time.perf_counter(), self._socket.n_received, []
         await self._socket.send(ask.SerializeToString())
         while True:
             content = await self._socket.recv()
             assert isinstance(content, bytes)
-            n_bytes += len(content)
             message = ForwardMsg.FromString(content)
             errors += self._take(message)
             if message.WhichOneof("type") == "script_finished":
                 if message.script_finished not in DONE:
                     errors.append(ForwardMsg.ScriptFinishedStatus.Name(message.script_finished))
-                return Rerun(time.perf_counter() - began, n_bytes, tuple(errors))
+                return Rerun(time.perf_counter() - began, self._socket.n_received - before, tuple(errors))
 
     def _take(self, message: ForwardMsg) -> list[str]:
         """Keep what a message shows; the errors in it."""

@@ -44,7 +44,7 @@ def curves_chart(curves: pd.DataFrame, colours: Mapping[str, str], dark: bool, s
                     "showlegend": not panel.place,
                     "line": {"color": colour, "width": 2},
                     "marker": {"size": 6},
-                    **_hover(of, "{title}", formats.chart_text(group)),
+                    **_hover(of, "<b>{title}</b>, {text} sparsity", formats.chart_text(group)),
                     **panel.axes,
                 }
             )
@@ -59,6 +59,7 @@ def relations_chart(
     traces, titles = [], []
     axes: dict[str, Any] = {}
     few = len(colours) <= 12
+    at_level = formats.sparsity(float(rows["sparsity"].mean()))
     for panel, one in zip(panels(len(correlations), 2, 0.14, 0.2), correlations, strict=True):
         x, y = one.relation.x, one.relation.y
         measured = rows[(rows[x].notna() & rows[y].notna()).to_numpy()]
@@ -75,7 +76,7 @@ def relations_chart(
                 "textfont": {"size": 11},
                 "marker": {"size": 11, "color": shades, "line": {"width": 1, "color": faded(ink(dark), 0.6)}},
                 "showlegend": False,
-                **_hover(measured, "{text}"),
+                **_hover(measured, f"<b>{{text}}</b>, {at_level} sparsity"),
                 "text": [formats.chart_text(group) for group in measured["group"]],
                 **panel.axes,
             }
@@ -145,17 +146,17 @@ def _reach(values: pd.Series) -> list[float] | None:
 
 
 def _hover(rows: pd.DataFrame, whom: str, title: str = "") -> dict[str, Any]:
-    """What hover says of a group at its levels; `whom` is the field of its name."""
+    """What hover says of a group at its levels; `whom` begins it, with the fields of title and text."""
     numbers = ["margin", "n"]
     numbers += [f"{name}{end}" for name in ("gradient_norm", "eigenvalue") for end in ("", "_low", "_high")]
     return hover(
-        f"<b>{whom}</b>, {{sparsity}} sparsity[<br>accuracy {{accuracy:.1f}} %][, margin {{margin:.3~r}}]"
+        f"{whom}[<br>accuracy {{accuracy:.1f}} %][, margin {{margin:.3~r}}]"
         "[<br>gradient norm {gradient_norm:.3~r}][ ({gradient_norm_low:.3~r} to {gradient_norm_high:.3~r})]"
         "[, eigenvalue {eigenvalue:.3~r}][ ({eigenvalue_low:.3~r} to {eigenvalue_high:.3~r})]"
         "<br>{n:,.0f} training examples, {seeds}",
         title,
+        map(formats.sparsity, rows["sparsity"].tolist()),
         accuracy=100 * rows["accuracy"],
-        sparsity=list(map(formats.sparsity, rows["sparsity"].tolist())),
         seeds=list(map(formats.seeds, rows["n_seeds"].tolist())),
         **{name: rows[name] for name in numbers},
     )

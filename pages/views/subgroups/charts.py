@@ -39,7 +39,7 @@ def curve_chart(table: pd.DataFrame, rate: str, value: str, scale: str, dark: bo
                     "width": 3 if everybody else 2,
                 },
                 "marker": {"size": 6, "symbol": ["circle-open" if small else "circle" for small in mine["small"]]},
-                **said_of(mine, "{title}", name),
+                **said_of(mine, "{title}", "{text}", name),
             }
         )
     names = " or ".join(baseline_name(kind) for kind in rows["baseline"].unique())
@@ -57,7 +57,8 @@ def change_chart(table: pd.DataFrame, rate: str, dark: bool) -> Drawing:
     """The baseline's and the compressed rate of each group with 95 % intervals, the largest growth on top."""
     rows = table[((table["rate"] == rate) & table["change"].notna()).to_numpy()].sort_values("change")
     names = ["everybody" if row.grouping == "all" else formats.chart_text(row.group) for row in rows.itertuples()]
-    said = said_of(rows, "{text}") | {"text": names}
+    sparsity = formats.sparsity(float(rows["sparsity"].mean()))
+    said = said_of(rows, "{text}", sparsity) | {"text": names}
     before = " or ".join(BASELINE_LABELS[kind] for kind in rows["baseline"].unique())
     traces = [
         {
@@ -90,19 +91,20 @@ def change_chart(table: pd.DataFrame, rate: str, dark: bool) -> Drawing:
     return Drawing(traces, layout)
 
 
-def said_of(rows: pd.DataFrame, whom: str, title: str = "") -> dict[str, Any]:
-    """What hover says of groups: rates, change with interval, relative change, size; `whom` is the field of a name."""
+def said_of(rows: pd.DataFrame, whom: str, sparsity: str, title: str = "") -> dict[str, Any]:
+    """What hover says of groups: rates, change with interval, relative change, size; `whom` is the field of a name,
+    `sparsity` the number or {text}, which is that of each row."""
     return hover(
         f"<b>{whom}</b>[<br>{{was:.1f}} % {{before}}][; {{compressed:.1f}} % compressed][<br>{{change:+.1f}} pt]"
-        "[ ± {half:.1f}][ ({normalised:+.0f} %)]<br>sparsity {sparsity}, {n:,.0f} examples{small}",
+        f"[ ± {{half:.1f}}][ ({{normalised:+.0f}} %)]<br>sparsity {sparsity}, {{n:,.0f}} examples{{small}}",
         title,
+        map(formats.sparsity, rows["sparsity"].tolist()),
         before=[baseline_name(str(kind)) for kind in rows["baseline"]],
         was=100 * rows["before"],
         compressed=100 * rows["compressed"],
         change=100 * rows["change"],
         half=50 * (rows["high"] - rows["low"]),
         normalised=rows["normalised"],
-        sparsity=list(map(formats.sparsity, rows["sparsity"].tolist())),
         n=rows["n"],
         small=np.where(rows["small"], ", a small group", ""),
     )

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 import pytest
 
 from pages.shared.charts.hover import d3_format, hover
-from tests.support.harness.hovering import hovered
+from tests.support.dashboard.hovering import hovered
 
 WORDS = "<b>{title}</b> {text}: {value:.1f} %[ ± {half:+.2f}], {seeds}"
 

@@ -8,7 +8,7 @@ from typing import Any
 from engine.store.study import Study, examples_name
 from tests.support.studies import make_study
 
-SHIPPED = Path(__file__).resolve().parents[2] / "data" / "demo"
+SHIPPED = Path(__file__).resolve().parents[3] / "data" / "demo"
 ARMS = ((0, "none"), (1, "none"), (0, "before"), (1, "before"))
 """Seed and mitigation of the runs that are taken: 24 models."""
 
