@@ -167,7 +167,9 @@ def choose_populations(frame: Frame) -> Populations:
         kind=pair.kind,
         n_missing=rows["run"].nunique() - len(asked.runs),
         working=working_sparsity(rows, level),
-        training=training_of(frame.source, frame.experiment, rows, level),
+        training=kept(
+            frame.source, "training", (asked, level), lambda: training_of(frame.source, frame.experiment, rows, level)
+        ),
     )
 
 
