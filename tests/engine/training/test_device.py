@@ -26,8 +26,9 @@ PREDICTIONS = {
     EAGER: "9b34992367200fe06517087c19dca7cbd96a54fa89d17901758a5150896af2aa",
     PORTABLE: "76f18680a694482993944ddbb22b385abf0fd11f7428d8c363ba280d6293f59f",
 }
-"""Digests of what that run predicts. Processors of Intel and AMD with AVX-512 gave them, and emulated ones of Intel
-(Haswell) and AMD (EPYC-Milan) without; another version of torch may give others."""
+"""Digests of what that run predicts. An Intel processor with AVX-512 gave the eager one, and emulated ones of Intel
+(Haswell) and AMD (EPYC-Milan) without; an AMD processor with AVX-512 gave both. Another version of torch may give
+others."""
 
 if platform.machine() != "x86_64":
     pytest.skip("other processors have one way to add up", allow_module_level=True)
