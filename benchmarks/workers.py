@@ -18,8 +18,8 @@ from engine.store.study import Study
 from engine.sweeps.sweep import run_sweep
 from engine.sweeps.worker import RunContext
 
-SPEC = validate_spec(RunSpec("digits", "lenet", "global_unstructured", levels=3, epochs=24))
-N_ROUNDS, N_RUNS = 3, 2
+SPEC = validate_spec(RunSpec("digits", "lenet", "global_unstructured", levels=3, epochs=12))
+N_ROUNDS, N_RUNS = 2, 2
 """Rounds of so many equal runs, by one worker and by two in turns."""
 
 
