@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from engine.analysis.curves.controls import beside_controls
 from engine.analysis.distortion.alpha import alphas
 from engine.analysis.distortion.paper_findings import findings
+from engine.analysis.distortion.series_controls import series_beside_controls
 from engine.analysis.distortion.verdicts import at_ratios, cells, helpful_ranges
 from engine.pruning.techniques import CONTROL
 from engine.store import catalog
@@ -115,9 +115,9 @@ def test_ranges_are_beside_controls_where_there_are_any() -> None:
     models = models_of(MP=[(0.5, 0.03, 0.8), (0.75, 0.02, 0.9), (0.9, 0.01, 0.95)], RP=[(0.5, -0.1, 0.9)])
     mine = models["series"] == "MP"
     controls = models[mine].assign(accuracy=0.929, alpha=models[mine]["alpha"] + [0.05, -0.1, -0.1] * 4)
-    beside = beside_controls(models[mine], controls)
-    assert beside is not None
-    ranges = helpful_ranges(cells(pd.concat([beside, models[~mine]])))
+    beside, controlled = series_beside_controls(models, {"MP": controls})
+    assert controlled == {"MP"}
+    ranges = helpful_ranges(cells(beside))
     said, details = distortion.range_sentence(ranges, SERIES, {"MP"}), distortion.detail_sentences(ranges, 0.99, {"MP"})
     assert "With MP, LeNet on QMNIST can be made 2 times smaller" in said and "beside a network that trained" in said
     assert "At ratio 2: accuracy +0.1 pt ± 0.0, alpha -0.05 ± 0, evens out." in details

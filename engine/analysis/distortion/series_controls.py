@@ -24,7 +24,7 @@ def series_beside_controls(
     lacks = pairs["accuracy_control"].isna().groupby(pairs["series"], observed=True).any()
     controlled = frozenset(str(series) for series, some in lacks.items() if not some)
     beside = pairs["series"].isin(controlled)
-    alpha = pairs["alpha"] + 1 - pairs.pop("alpha_control")
+    alpha = pairs["alpha"] + (1 - pairs.pop("alpha_control"))
     dense = pairs.pop("accuracy_control").where(beside, pairs["dense_accuracy"])
     return pairs.assign(alpha=alpha.where(beside, pairs["alpha"]), dense_accuracy=dense), controlled
 
