@@ -8,14 +8,13 @@ import streamlit as st
 from engine.analysis.curves.baseline import compared
 from engine.analysis.frontier.choice import Choice, choices_by_measure, choose
 from engine.analysis.frontier.floors import allowed
-from engine.analysis.frontier.frontier_band import frontier_band
 from engine.analysis.frontier.promised_points import PromisedPoints, promised_points
 from engine.analysis.frontier.stability import agreement
 from engine.analysis.frontier.three_objectives import pareto_front_3d, techniques_on_front
 from engine.analysis.frontier.weight_ranges import change_over_weights
 from pages.shared.cache import extras
 from pages.shared.cache.between import tally
-from pages.shared.cache.points import by_seed, by_seed_and_point, group_means, group_rows, hover_texts
+from pages.shared.cache.points import band, by_seed, by_seed_and_point, group_means, group_rows, hover_texts, payers
 from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import open_page
 from pages.shared.layout import answer, show_chart
@@ -24,7 +23,7 @@ from pages.views.frontier import charts, side_charts, tables, words
 from pages.views.frontier.controls import BY_PROMISE, BY_THREE, Question, ask
 from pages.views.frontier.decision_record import decision_html, decision_json
 from pages.views.frontier.optimism import optimism_of
-from pages.views.frontier.payers import payer_sentence, payers, warning_sentence
+from pages.views.frontier.payers import payer_sentence, warning_sentence
 from pages.views.frontier.sizes import size_sentence, size_table
 from pages.views.frontier.space_chart import space_chart
 from pages.views.frontier.sureness import WINNER_COLUMNS, winners_caption, winners_table
@@ -70,7 +69,7 @@ if asked.rule == BY_THREE:
     unbeaten = pareto_front_3d(points["sparsity"], points[measure], points["accuracy"])
     choice = replace(choice, frontier=unbeaten & choice.survivors)
 number = int(points["point"].to_numpy()[choice.chosen])
-paying = payers(frame, asked.between, number)
+paying = payers(asked.between, number, frame.baseline)
 said = (
     words.choice_sentence(points, tested, choice, trust)
     if promise is None
@@ -94,12 +93,14 @@ with above:
 
 hovers = hover_texts(asked.between, measure)
 shown = [hovers[place] for place in points["point"].tolist()]
+on = (frame.techniques, frame.treatments)
 beside = charts.Extras(
     second=second,
-    band=frontier_band(points, grid, choice),
+    band=band((asked.between, measure, *sorted(asked.limits.items()), *on, frame.baseline), points, grid, choice),
     tested=tested if asked.between.split != "test" else None,
     between=" x ".join(asked.between.columns),
     equal_value=promise is None,
+    line=asked.rule != BY_THREE,
 )
 scatter, groups = st.container(key="beside-frontier").columns([2, 1], gap="medium")
 with scatter:

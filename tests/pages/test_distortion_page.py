@@ -269,7 +269,7 @@ def test_names_from_files_stay_text(open_page: OpenPage) -> None:
 
 def test_alpha_is_a_measure_of_the_frontier(open_page: OpenPage) -> None:
     page = open_page("pages/frontier.py", "planted", measure="Intensification")
-    assert next(box for box in page.selectbox if box.label == "Unfairness").value == "Intensification"
+    assert next(box for box in page.selectbox if box.label == "Unfairness").value == "intensification"
 
 
 def test_finding_of_the_paper_is_told_as_it_is() -> None:

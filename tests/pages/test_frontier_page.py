@@ -19,7 +19,7 @@ from engine.analysis.unfairness import unfairness_table
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.names import point_hovers, technique_name
-from pages.views.frontier import charts, side_charts, space_chart
+from pages.views.frontier import charts, contrast, side_charts, space_chart
 from pages.views.frontier.words import MOST_WORDS
 from tests.support.studies import make_study
 
@@ -347,7 +347,7 @@ def test_faint_points_stand_out_three_to_one(studies: Path, dark: bool) -> None:
     colours = [trace.marker.color for trace in figure.data if trace.mode == "markers"]
     assert len(colours) > 4
     for colour in colours:
-        assert charts.contrast(colour, charts.GROUNDS[dark]) >= 3, colour
+        assert contrast.contrast(colour, contrast.GROUNDS[dark]) >= 3, colour
 
 
 def test_one_point_is_drawn_within_its_axes(studies: Path) -> None:

@@ -55,7 +55,9 @@ def with_extremes(points: pd.DataFrame, means: pd.DataFrame, names: Mapping[int,
         worst = known.loc[(sign * known[column]).groupby(known["point"]).idxmin()].set_index("point")
         found = worst.reindex(points["point"])
         columns[name] = found[column].to_numpy(float)
-        columns[f"{name}_group"] = ["" if n != n else names.get(int(n), str(int(n))) for n in found["class"].tolist()]
+        # As categories: pages take rows of this table at every move, and texts are slow to take.
+        texts = ["" if n != n else names.get(int(n), str(int(n))) for n in found["class"].tolist()]
+        columns[f"{name}_group"] = pd.Categorical(texts)
     return points.assign(**columns)
 
 

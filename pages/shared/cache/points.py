@@ -1,22 +1,25 @@
 """Operating points between any groups and what is said of each, kept between reruns: for the Frontier."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.columns import MODEL
+from engine.analysis.columns import CLASS, MODEL
 from engine.analysis.curves import baseline as baselines_of
 from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.curves.class_curves import class_curves
 from engine.analysis.curves.worst_classes import worst_classes
+from engine.analysis.frontier.choice import Choice
 from engine.analysis.frontier.floors import with_extremes
+from engine.analysis.frontier.frontier_band import frontier_band
 from engine.analysis.frontier.point_losses import class_losses
 from engine.analysis.frontier.points import operating_points, seed_points
 from engine.analysis.frontier.resampling import SeedGrid, seed_grid
 from engine.analysis.unfairness import unfairness_table
+from engine.errors import PruneScopeError
 from pages.shared.cache import catalog
-from pages.shared.cache.between import TEST, Between, tally
+from pages.shared.cache.between import TEST, Between, example_columns, tally
 from pages.shared.cache.controls import baselines, classes_with_controls
 from pages.shared.names import point_hovers
 
@@ -78,6 +81,36 @@ def group_rows(between: Between, point: int, baseline: str = CONTROL) -> pd.Data
     losses = class_losses(rows, rows.set_index("class")["control_accuracy"] if controlled else None)
     losses.insert(0, "name", _names(losses.pop("class"), tally(between).names))
     return losses
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def band(asked: tuple[Hashable, ...], _points: pd.DataFrame, _grid: SeedGrid, _choice: Choice) -> pd.DataFrame:
+    """Where redrawn seeds put the frontier, which no weight changes; `asked` says what the others were made from."""
+    return frontier_band(_points, _grid, _choice)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def payers(between: Between, point: int, baseline: str = CONTROL) -> pd.DataFrame:
+    """Of each grouping the group that loses most on the test split, the largest loss first: columns, name, n, before,
+    accuracy, low, high, change, kind (of the baseline).
+
+    Groupings are the classes, every column of few groups, and those of `between`.
+    """
+    columns = example_columns(between.source, between.experiment)
+    rows = []
+    for names in dict.fromkeys([(CLASS,), *((name,) for name in columns.groups), between.columns]):
+        try:
+            table = group_rows(Between(between.source, between.experiment, names), point, baseline)
+        except PruneScopeError:  # the predictions of some runs are gone; the classes are counted all the same
+            continue
+        kind = "control" if "control" in table else "dense"
+        worst = table[table["change"].notna()].head(1).rename(columns={kind: "before"})
+        rows.append(worst.assign(columns=[names] * len(worst), kind=kind))
+    kept = ["columns", "name", "n", "before", "accuracy", "low", "high", "change", "kind"]
+    parts = [row[kept] for row in rows if len(row)]
+    if not parts:
+        return pd.DataFrame(columns=kept)
+    return pd.concat(parts, ignore_index=True).sort_values("change", kind="stable", ignore_index=True)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

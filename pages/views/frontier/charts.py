@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,10 @@ from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import along, chart_layout, faded, ink, marker, sparsity_look, technique_colour
 from pages.shared.names import measure_name, technique_name
+from pages.views.frontier.contrast import legible
 
 HOVER = "%{text}<extra></extra>"
 SILENT = {"hoverinfo": "skip"}
-GROUNDS = {True: "#12161B", False: "#FFFFFF"}
-"""The page's background, dark or light."""
-LEAST_CONTRAST = 3.0
 REACH = 0.1
 """Accuracy below the best up to which points decide how far the axes go: what a floor's slider covers."""
 MOST_LABELS = 8
@@ -42,6 +39,8 @@ class Extras:
     between: str = "class"
     equal_value: bool = True
     """Whether a weight chooses, so that there are points of equal value."""
+    line: bool = True
+    """Whether the frontier is a line here; that of three objectives is a surface."""
 
 
 def frontier_chart(
@@ -62,13 +61,14 @@ def frontier_chart(
     front = np.flatnonzero(choice.frontier)
     front = front[np.argsort(points["sparsity"].to_numpy()[front], kind="stable")]
     line = {"color": ink(dark), "width": 1.5, "dash": "dot"}
-    traces.append({"x": x[front], "y": y[front], "mode": "lines", "showlegend": False, "line": line, **SILENT})
+    if extras.line:
+        traces.append({"x": x[front], "y": y[front], "mode": "lines", "showlegend": False, "line": line, **SILENT})
     traces += _variant_traces(points, (x, y), texts, choice.frontier, _Look("Frontier", 11, dark))
     if choice.chosen is not None:
         traces += [_equal_value(points, choice, dark, scale, ends)] if extras.equal_value else []
         traces += _marks(points, choice, texts, (x, y), dark, extras)
     layout = chart_layout(520, xaxis=_sparsity_axis(points, scale), yaxis=_gap_axis(choice.measure, ends, extras))
-    layout["annotations"] = _labels(points, choice, (x, y), scale, dark)
+    layout["annotations"] = _labels(points, choice, (x, y), (scale, dark), ends)
     layout["legend"]["font"] = {"size": 12}
     for name in LEAST_NEEDED[: (extras.second is not None) + (extras.tested is not None)]:
         traces = [trace | {"showlegend": False} if trace.get("name") == name else trace for trace in traces]
@@ -220,7 +220,7 @@ def _marks(
 
 def _whiskers(points: pd.DataFrame, measure: str, place: int, dark: bool) -> dict[str, Any]:
     """Student's 95 % interval of a point's unfairness over seeds, within what there can be; none for one seed."""
-    mean, sd, n = (float(points[f"{measure}{end}"].iloc[place]) for end in ("", "_sd", "_n"))
+    mean, sd, n = (float(points[f"{measure}{end}"].to_numpy()[place]) for end in ("", "_sd", "_n"))
     low, high = (float(end) for end in t_interval(mean, sd, n))
     if not np.isfinite(low):
         return {}
@@ -231,19 +231,24 @@ def _whiskers(points: pd.DataFrame, measure: str, place: int, dark: bool) -> dic
 
 
 def _labels(
-    points: pd.DataFrame, choice: Choice, at: tuple[np.ndarray, np.ndarray], scale: str, dark: bool
+    points: pd.DataFrame,
+    choice: Choice,
+    at: tuple[np.ndarray, np.ndarray],
+    look: tuple[str, bool],
+    ends: tuple[float, float],
 ) -> list[dict[str, Any]]:
     """Technique and sparsity beside the points of the frontier, as many as have room; the chosen one first."""
-    x, y = at
+    (x, y), (scale, dark) = at, look
     front = np.flatnonzero(choice.frontier)
     first = [place for place in (choice.chosen, choice.runner_up) if place in front]
     order = [*first, *(place for place in front[np.argsort(-choice.values[front])].tolist() if place not in first)]
-    low, high = axis_ends(points, choice)
+    low, high = ends
     across = np.log10(np.maximum(x, 1e-6)) if scale == "kept" else x
     known = across[np.isfinite(across)]
     wide, tall = max(float(np.ptp(known)), 1e-9), max(high - low, 1e-9)
     placed: list[tuple[float, float]] = []
     labels = []
+    levels, techniques, sparsities = (points[name].to_numpy() for name in ("level", "technique", "sparsity"))
     for place in order:
         spot = float(across[place]) / wide, float(y[place]) / tall
         if any(abs(spot[0] - a) < 0.26 and abs(spot[1] - b) < 0.06 for a, b in placed) or len(placed) == MOST_LABELS:
@@ -269,31 +274,3 @@ def _labels(
             }
         )
     return labels
-
-
-@cache
-def legible(colour: str, dark: bool, ratio: float = LEAST_CONTRAST) -> str:
-    """The colour, brought towards the ink until it stands out from the ground by this contrast (WCAG)."""
-    ground, target = GROUNDS[dark], ink(dark)
-    for step in range(21):
-        mixed = _mixed(colour, target, step / 20)
-        if contrast(mixed, ground) >= ratio:
-            return mixed
-    return target
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast of two colours by WCAG 2: 1 to 21."""
-    light, dim = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (light + 0.05) / (dim + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _mixed(colour: str, other: str, share: float) -> str:
-    pairs = ((int(colour[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(a + share * (b - a)):02X}" for a, b in pairs)

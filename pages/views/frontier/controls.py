@@ -137,7 +137,8 @@ def choose_between(frame: Frame, where: Any) -> Between:
 def _points(frame: Frame, between: Between) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The points by what chooses and by the test split; stops where the groups' predictions cannot be read."""
     try:
-        by_choice, by_test = (frame.keep(operating(split, frame.baseline)) for split in (between, between.on_test()))
+        by_choice = frame.keep(operating(between, frame.baseline))
+        by_test = by_choice if between.split == TEST else frame.keep(operating(between.on_test(), frame.baseline))
     except PruneScopeError as error:
         name = formats.plain(CROSSED.join(between.columns))
         stop_with(f"What networks say of {name} cannot be read.", formats.plain(error))

@@ -2,38 +2,10 @@
 
 import pandas as pd
 
-from engine.analysis.columns import CLASS
-from engine.errors import PruneScopeError
 from pages.shared import formats
-from pages.shared.cache.between import Between, example_columns
-from pages.shared.cache.points import group_rows
-from pages.shared.frame import Frame
+from pages.shared.cache.between import Between
 from pages.shared.names import baseline_name
 from pages.views.frontier.words import between_name
-
-
-def payers(frame: Frame, between: Between, point: int) -> pd.DataFrame:
-    """Of each grouping the group that loses most on the test split, the largest loss first: columns, name, n, before,
-    accuracy, low, high, change, kind (of the baseline).
-
-    Groupings are the classes, every column of few groups, and what the networks should be fair between.
-    """
-    columns = example_columns(frame.source, frame.experiment)
-    wanted = dict.fromkeys([(CLASS,), *((name,) for name in columns.groups), between.columns])
-    rows = []
-    for names in wanted:
-        try:
-            table = group_rows(Between(frame.source, frame.experiment, names), point, frame.baseline)
-        except PruneScopeError:  # the predictions of some runs are gone; the classes are counted all the same
-            continue
-        kind = "control" if "control" in table else "dense"
-        known = table[table["change"].notna()].assign(columns=[names] * int(table["change"].notna().sum()), kind=kind)
-        rows.append(known.rename(columns={kind: "before"}).head(1))
-    kept = ["columns", "name", "n", "before", "accuracy", "low", "high", "change", "kind"]
-    found = pd.concat([row[kept] for row in rows if len(row)], ignore_index=True) if any(map(len, rows)) else None
-    if found is None:
-        return pd.DataFrame(columns=kept)
-    return found.sort_values("change", kind="stable", ignore_index=True)
 
 
 def payer_sentence(table: pd.DataFrame) -> str:

@@ -25,15 +25,15 @@ def group_chart(table: pd.DataFrame, dark: bool, word: str = "class", least: flo
     unpruned, label = ("control", "Unpruned") if "control" in table else ("dense", "Dense")
     rows = table.assign(before=table[unpruned], change=table["accuracy"] - table[unpruned])
     rows = rows.sort_values("change", ascending=True).head(MOST_GROUPS)[::-1]
-    names = [f"{formats.chart_text(row.name_)} ({formats.count(row.n)})" for row in _named(rows)]
+    columns = [rows[name].tolist() for name in ("name", "n", "before", "accuracy", "low", "high", "change")]
+    names = [f"{formats.chart_text(name)} ({formats.count(n)})" for name, n in zip(*columns[:2], strict=True)]
     text = [
-        f"<b>{formats.chart_text(row.name_)}</b><br>{label.lower()} {formats.percent(row.before)}, chosen "
-        f"{formats.percent(row.accuracy)}{_between(row.low, row.high)}<br>{formats.points(row.change)}, "
-        f"{formats.count(row.n)} examples"
-        for row in _named(rows)
+        f"<b>{formats.chart_text(name)}</b><br>{label.lower()} {formats.percent(was)}, chosen {formats.percent(now)}"
+        f"{_between(low, high)}<br>{formats.points(change)}, {formats.count(n)} examples"
+        for name, n, was, now, low, high, change in zip(*columns, strict=True)
     ]
     between = {
-        "x": [x for row in rows.itertuples() for x in (row.before, row.accuracy, None)],
+        "x": [x for pair in zip(columns[2], columns[3], strict=True) for x in (*pair, None)],
         "y": [y for name in names for y in (name, name, None)],
         "line": {"color": faded(ink(dark), 0.5), "width": 2},
     }
@@ -58,11 +58,6 @@ def group_chart(table: pd.DataFrame, dark: bool, word: str = "class", least: flo
         "yaxis": {"type": "category", "automargin": True},
     }
     return Drawing(traces, chart_layout(height) | axes)
-
-
-def _named(rows: pd.DataFrame) -> Sequence:  # type: ignore[type-arg]  # rows of itertuples have no type
-    """The rows with their names as `name_`: `name` is taken by some tuples."""
-    return list(rows.rename(columns={"name": "name_"}).itertuples())
 
 
 def _between(low: float, high: float) -> str:

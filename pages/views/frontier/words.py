@@ -178,8 +178,10 @@ def no_choice(choice: Choice, points: pd.DataFrame) -> str:
 
 def _left_behind(points: pd.DataFrame, chosen: pd.Series) -> str:
     """How many seeds of the same way of pruning have no such point, as where a run stopped before."""
-    same = (points[list(VARIANT)] == chosen[list(VARIANT)]).all(axis=1)
-    n = int(points.loc[same, "n_seeds"].max() - chosen["n_seeds"])
+    same = np.ones(len(points), bool)
+    for name in VARIANT:
+        same &= (points[name] == chosen[name]).to_numpy()
+    n = int(points["n_seeds"].to_numpy()[same].max() - chosen["n_seeds"])
     return f" ({formats.count(n)} more {'has' if n == 1 else 'have'} no such level)" if n else ""
 
 
