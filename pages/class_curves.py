@@ -9,7 +9,8 @@ from engine.analysis.unfairness import UNFAIRNESS, unfairness_reason
 from engine.errors import PruneScopeError
 from pages.shared import bound, formats
 from pages.shared.body import body, part
-from pages.shared.cache import catalog, controls
+from pages.shared.cache import catalog, controls, points
+from pages.shared.cache.between import Between
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
@@ -166,10 +167,11 @@ def show_page(frame: Frame) -> None:
             )
         with right:
             measure = measures[label]
-            gaps = frame.keep(catalog.unfairness_means(frame.source, frame.experiment, measure))
+            between = Between(frame.source, frame.experiment, baseline=frame.baseline)
+            gaps = frame.keep(points.unfairness_means(between, measure))
             gaps = gaps[gaps["mitigation"] == mitigation]
             if gaps["unfairness"].isna().all():
-                reason = unfairness_reason(catalog.unfairness(frame.source, frame.experiment).iloc[-1], measure)
+                reason = unfairness_reason(points.unfairness(between).iloc[-1], measure)
                 st.info(f"**{label} cannot be computed**: {reason}.", icon=":material/info:")
             else:
                 show_chart(

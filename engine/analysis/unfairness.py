@@ -153,7 +153,7 @@ UNFAIRNESS: dict[str, UnfairnessRow] = {
     "change_range": UnfairnessRow(
         key="change_range",
         label="Max - min of change",
-        help="Gap between the classes that gain most and lose most since dense.",
+        help="Gap between the classes that gain most and lose most since the baseline.",
         formula="max (a_c - a_c0) - min (a_c - a_c0)",
         source="Paganini 2020, per-class change",
         needs=("accuracy", "dense"),
@@ -171,7 +171,7 @@ UNFAIRNESS: dict[str, UnfairnessRow] = {
     "largest_loss": UnfairnessRow(
         key="largest_loss",
         label="Largest loss",
-        help="Accuracy that the class which loses most has lost since dense; below 0 where every class gains.",
+        help="Accuracy that the class which loses most has lost since the baseline; below 0 where every class gains.",
         formula="max (a_c0 - a_c)",
         source="Paganini 2020, per-class change",
         needs=("accuracy", "dense"),
@@ -191,7 +191,7 @@ UNFAIRNESS: dict[str, UnfairnessRow] = {
     "excessive_loss_gap": UnfairnessRow(
         key="excessive_loss_gap",
         label="Excessive loss gap",
-        help="Gap between the classes whose loss rises most and least since dense.",
+        help="Gap between the classes whose loss rises most and least since the baseline.",
         formula="max R_c - min R_c, R_c = J_c - J_c0",
         source="Tran 2022, fairness violation",
         needs=("loss", "dense_loss"),

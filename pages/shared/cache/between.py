@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.columns import CLASS, MODEL
+from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.example_columns import group_columns, member_columns
 from engine.analysis.groupings import LEAST, LEFT_OUT, Grouping, correct_counts, grouping_of
 from engine.errors import PruneScopeError
@@ -39,6 +40,8 @@ class Between:
     experiment: Experiment
     columns: tuple[str, ...] = (CLASS,)
     split: str = TEST
+    baseline: str = CONTROL
+    """What measures of a change are since: the choice in the frame."""
 
     @property
     def of_classes(self) -> bool:

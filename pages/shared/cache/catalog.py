@@ -12,7 +12,7 @@ import streamlit as st
 
 from engine.analysis.columns import EXPERIMENT, MODEL, is_mitigated
 from engine.analysis.curves.baseline import CONTROL
-from engine.analysis.curves.class_curves import class_curves, total_curves, unfairness_curves
+from engine.analysis.curves.class_curves import class_curves, total_curves
 from engine.analysis.curves.controls import Controls
 from engine.analysis.curves.red_flags import kept_levels, kept_runs, red_flags
 from engine.analysis.example_columns import group_columns
@@ -169,12 +169,6 @@ def class_names(source: Source, experiment: Experiment) -> dict[int, str]:
 def total_means(source: Source, experiment: Experiment) -> pd.DataFrame:
     """Mean accuracy of each model at each level."""
     return total_curves(levels(source, experiment))
-
-
-@st.cache_resource(max_entries=256, show_spinner=False)
-def unfairness_means(source: Source, experiment: Experiment, measure: str) -> pd.DataFrame:
-    """Mean unfairness of each model at each level, in one measure."""
-    return unfairness_curves(unfairness(source, experiment), measure)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Looking for red flags …")

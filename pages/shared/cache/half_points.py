@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.example_columns import member_columns
 from engine.analysis.frontier.validation_choice import Halves, half_numbers
+from engine.analysis.unfairness import UNFAIRNESS
 from pages.shared.cache.between import Between, answered
 from pages.shared.cache.catalog import example_set, examples
-from pages.shared.cache.points import by_seed
+from pages.shared.cache.points import by_seed, counted_baselines
 
 MANY_RUNS = 600
 """Runs beyond which halves are not counted: it would take longer than somebody waits for a page."""
@@ -35,12 +37,24 @@ def half_points(between: Between, measure: str) -> HalfPoints | None:
     table = examples(between.source, example_set(between.source, between.experiment))
     columns = member_columns(table)
     halves, accuracy, unfairness = None, {}, {}
+    pairs = counted_baselines(between)
+    pairs = pairs[(pairs["kind"] == CONTROL) & UNFAIRNESS[measure].needs_dense]
+    control_of = dict(zip(pairs["run"], pairs["baseline"], strict=True))
+    controls = {part.run: part for part in answered(between, sorted(set(control_of.values())))}
+    controlled = set(zip(pairs["run"], pairs["level"].astype(int), strict=True))
     for part in answered(between, runs):
         member = table[columns[0]].to_numpy() if columns else np.arange(len(table))
         halves = halves or Halves.of(member, part.grouping.code, len(part.grouping.groups))
         start = np.flatnonzero(part.levels == 0)
         dense = np.full(len(part.levels), start[0] if len(start) else -1)
-        numbers = half_numbers(halves.counts(part.right), halves.sizes, dense, measure)
+        right = part.right
+        if part.run in control_of:
+            beside = controls[control_of[part.run]]
+            right = np.concatenate([right, beside.right])
+            rows = {int(level): len(part.right) + row for row, level in enumerate(beside.levels)}
+            mine = [rows[level] if (part.run, level) in controlled else dense[0] for level in part.levels.tolist()]
+            dense = np.append(mine, np.full(len(beside.right), -1)).astype(int)
+        numbers = half_numbers(halves.counts(right), halves.sizes, dense, measure)
         for place, level in enumerate(part.levels.tolist()):
             accuracy[part.run, level], unfairness[part.run, level] = (number[place] for number in numbers)
     keys = list(zip(models["run"].astype(str), models["level"].astype(int), strict=True))

@@ -8,7 +8,7 @@ import streamlit as st
 from engine.analysis.columns import CLASS, MODEL
 from engine.analysis.curves import baseline as baselines_of
 from engine.analysis.curves.baseline import CONTROL
-from engine.analysis.curves.class_curves import class_curves
+from engine.analysis.curves.class_curves import class_curves, unfairness_curves
 from engine.analysis.curves.worst_classes import worst_classes
 from engine.analysis.frontier.choice import Choice
 from engine.analysis.frontier.floors import with_extremes
@@ -26,10 +26,33 @@ from pages.shared.names import point_hovers
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def unfairness(between: Between) -> pd.DataFrame:
-    """Every unfairness measure of every model of an experiment, between these groups."""
+    """Every unfairness measure of every model, between these groups; those of a change are since the baseline."""
+    pairs = counted_baselines(between)
+    if (pairs["kind"] == CONTROL).any():
+        counted = tally(between)
+        return unfairness_table(baselines_of.since_baselines(counted.counts, counted.control_counts, pairs))
     if between.of_classes and between.split == TEST:
         return catalog.unfairness(between.source, between.experiment)
     return unfairness_table(tally(between).counts)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def counted_baselines(between: Between) -> pd.DataFrame:
+    """The baseline of each model, by the choice in the frame, where its right answers were counted on this split."""
+    if tally(between).control_counts.empty:
+        return baselines(between.source, between.experiment, baselines_of.DENSE)
+    pairs = baselines(between.source, between.experiment, between.baseline)
+    kept = set(tally(between).control_counts["run"].astype(str))
+    controlled = pairs["kind"] == CONTROL
+    if pairs.loc[controlled, "baseline"].isin(kept).all():
+        return pairs
+    return baselines(between.source, between.experiment, baselines_of.DENSE)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def unfairness_means(between: Between, measure: str) -> pd.DataFrame:
+    """Mean unfairness of each model at each level, in one measure."""
+    return unfairness_curves(unfairness(between), measure)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

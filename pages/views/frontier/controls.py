@@ -131,7 +131,7 @@ def choose_between(frame: Frame, where: Any) -> Between:
         help="Whose accuracies should not lie apart. Groups with fewer than 20 examples are left out.",
     )
     split = VALIDATION if has_validation(frame.source, frame.experiment) else TEST
-    return Between(frame.source, frame.experiment, options[chosen], split)
+    return Between(frame.source, frame.experiment, options[chosen], split, frame.baseline)
 
 
 def _points(frame: Frame, between: Between) -> tuple[pd.DataFrame, pd.DataFrame]:

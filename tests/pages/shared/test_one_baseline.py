@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache import points as load_points
 from pages.shared.cache.between import Between
+from pages.shared.cache.half_points import half_points
 from pages.shared.frame import Frame
 from pages.shared.names import BASELINE_LABELS, baseline_name
 from pages.views.frontier import tables
@@ -43,6 +45,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def by_hand(root: Path, baseline: str, treatment: str, level: int = LEVEL) -> dict[str, pd.Series]:
     """Change of accuracy of each class, series and writer: mean over seeds of what the study's predictions give."""
+    each = by_hand_each(root, baseline, treatment, level)
+    return {name: sum(change[name] for change in each) / len(each) for name in each[0]}
+
+
+def by_hand_each(root: Path, baseline: str, treatment: str, level: int = LEVEL) -> list[dict[str, pd.Series]]:
+    """The same of each seed."""
     study = Study(root / "own")
     table = study.examples("qmnist-writers")
     runs = {record.spec.technique: {} for record in map(study.run_record, study.runs())}
@@ -55,8 +63,8 @@ def by_hand(root: Path, baseline: str, treatment: str, level: int = LEVEL) -> di
         trained = baseline == CONTROL and treatment == "finetune"
         before = runs[UNPRUNED][seed][level] if trained else levels[0]
         changes.append((levels[level] == label).astype(float) - (before == label))
-    change = pd.Series(np.mean(changes, axis=0))
-    return {name: change.groupby(table[name].to_numpy()).mean() for name in ("label", "series", "writer")}
+    names = ("label", "series", "writer")
+    return [{name: pd.Series(change).groupby(table[name].to_numpy()).mean() for name in names} for change in changes]
 
 
 def opened(open_page: OpenPage, root: Path, file: str, baseline: str, treatment: str, **address: str) -> AppTest:
@@ -135,6 +143,22 @@ def test_red_flags_have_the_same_baseline(root: Path, open_page: OpenPage, basel
     assert flag["controlled"] == (treatment == "finetune" and baseline == CONTROL)
     assert flag["class_change"] == pytest.approx(expected["label"][int(flag["class"])])
     assert flag["group_change"] == pytest.approx(expected[flag["grouping"]][flag["group"]])
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+@pytest.mark.parametrize("treatment", ["finetune", "rewind"])
+def test_the_frontier_measures_changes_since_it(root: Path, open_page: OpenPage, baseline: str, treatment: str) -> None:
+    opened(open_page, root, "pages/frontier.py", baseline, treatment)
+    source = load.source("own")
+    between = Between(source, load.experiments(source)[0], baseline=baseline)
+    points = load_points.operating(between, baseline)
+    row = points[((points["treatment"] == treatment) & (points["level"] == LEVEL)).to_numpy()].iloc[0]
+    worst = [-change["label"].min() for change in by_hand_each(root, baseline, treatment)]
+    assert row["largest_loss"] == pytest.approx(np.mean(worst))
+    halves = half_points(between, "largest_loss")
+    dense = half_points(replace(between, baseline=DENSE), "largest_loss")
+    differs = not np.allclose(halves.unfairness[row["point"]], dense.unfairness[row["point"]])
+    assert differs == (baseline == CONTROL and treatment == "finetune")
 
 
 def record(root: Path, baseline: str, treatment: str) -> tuple[Frame, tables.Decision]:
