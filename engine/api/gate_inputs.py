@@ -14,11 +14,10 @@ from engine.analysis.gate.rules import PASS, Finding, Policy
 from engine.errors import PruneScopeError, unknown_name
 from engine.exchange.sandbox import Source, import_file
 from engine.shipping.baseline_run import baseline_of
-from engine.shipping.check_shipped import read_shipped
-from engine.shipping.facts import RECORD
 from engine.shipping.gate_report import as_markdown
 from engine.shipping.policy import read_policy
 from engine.shipping.predictions import PREDICTIONS
+from engine.shipping.shipped_record import RECORD, read_shipped
 from engine.store.parquet import from_parquet
 from engine.store.study import Study, examples_name
 

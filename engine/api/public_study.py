@@ -28,7 +28,7 @@ from engine.store.study import Study as RecordedStudy
 from engine.study_folders import SOURCE
 
 if TYPE_CHECKING:
-    from engine.shipping.facts import Shipped
+    from engine.shipping.shipped_record import Shipped
     from engine.sweeps.worker import Result
 
 

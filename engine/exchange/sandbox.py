@@ -7,8 +7,6 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +32,7 @@ from engine.exchange.messages import (
 from engine.plain_names import PLAIN_NAME
 from engine.store.files import (
     file_digest,
-    make_folder,
+    one_at_a_time,
     publish,
     remove_folder,
     remove_left_beside,
@@ -51,7 +49,6 @@ FEW_THREADS = {"MALLOC_ARENA_MAX": "2", "ARROW_IO_THREADS": "1", "OMP_NUM_THREAD
 
 CHILDREN = threading.BoundedSemaphore(2)
 """So many files are read at a time, whoever imports them."""
-JOINING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ def import_file(
         request = StageRequest(file, limits.megabytes, limits.seconds, str(folder), digest)
         answer = ask_child(request, source)
         assert isinstance(answer, Staged)
-        with _one_at_a_time(target.parent):
+        with one_at_a_time(target.parent):
             new = _join(Study(target), Study(folder), answer, title or source.name)
     finally:
         remove_folder(folder)
@@ -229,23 +226,3 @@ def _join(study: Study, staged: Study, answer: Staged, title: str) -> int:
         publish(staged.path, study.path / INCOMING / uuid.uuid4().hex)
         study.take_incoming()
     return n_new
-
-
-@contextmanager
-def _one_at_a_time(root: Path) -> Iterator[None]:
-    """While the block runs, no other import joins a study of this folder; the system lets go where a process dies."""
-    make_folder(root)
-    with JOINING:
-        try:
-            import fcntl
-
-            handle = os.open(root, os.O_RDONLY)
-        except (ImportError, OSError):  # a system without such locks: imports of this process are apart all the same
-            yield
-            return
-        try:
-            with suppress(OSError):  # a file system without them
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)

@@ -4,6 +4,7 @@ Files are named by their content, so whatever a reader or a function of one's ow
 """
 
 import hashlib
+import io
 import os
 import tempfile
 from dataclasses import replace
@@ -13,7 +14,7 @@ import numpy as np
 
 from engine.datasets.dataset import Dataset, ImageSet
 from engine.errors import PruneScopeError
-from engine.store.files import make_folder, remove_folder, remove_left_beside, temporary_beside
+from engine.store.files import make_folder, remove_folder, remove_left_beside, temporary_beside, write_file
 
 VARIABLE = "PRUNESCOPE_SHARED_IMAGES"
 """The folder of the mapped files; a pool sets it for its members."""
@@ -46,7 +47,7 @@ def with_shared_images(dataset: Dataset) -> Dataset:
         return dataset
     try:
         return replace(dataset, train=_mapped(dataset.train, Path(folder)), test=_mapped(dataset.test, Path(folder)))
-    except OSError:
+    except (OSError, PruneScopeError):
         return dataset
 
 
@@ -54,9 +55,7 @@ def _mapped(side: ImageSet, folder: Path) -> ImageSet:
     images = np.ascontiguousarray(side.images)
     path = folder / f"{hashlib.sha256(images.data).hexdigest()}.npy"
     if not path.exists():
-        make_folder(folder)
-        half = path.with_suffix(f".{os.getpid()}")
-        with open(half, "wb") as file:
-            np.save(file, images)
-        os.replace(half, path)
+        content = io.BytesIO()
+        np.lib.format.write_array(content, images)
+        write_file(path, content.getvalue())
     return replace(side, images=np.load(path, mmap_mode="c"))  # never written to; torch wants what could be

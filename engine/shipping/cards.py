@@ -5,7 +5,7 @@ import uuid
 from typing import Any
 
 from engine.pruning.techniques import TECHNIQUES
-from engine.shipping.facts import GroupRow, Shipped
+from engine.shipping.shipped_record import GroupRow, Shipped
 
 
 def model_card(shipped: Shipped) -> str:

@@ -3,17 +3,16 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from engine.datasets.dataset_table import Request, load_dataset
 from engine.errors import PruneScopeError
 from engine.run_spec import spec_from_settings
-from engine.shipping.facts import RECORD, Shipped
 from engine.shipping.model.model_files import ONNX
 from engine.shipping.model.onnx_file import HOW_TO_INSTALL, missing_packages, onnx_answers, onnx_session
 from engine.shipping.predictions import PREDICTIONS
 from engine.shipping.ship_folder import wrong_files
+from engine.shipping.shipped_record import Shipped, read_shipped
 from engine.store.parquet import from_parquet
 
 
@@ -24,14 +23,6 @@ class Checked:
     wrong: tuple[str, ...]
     unknown: tuple[str, ...]
     right: tuple[str, ...]
-
-
-def read_shipped(folder: Path) -> Shipped:
-    """The record of a shipped folder."""
-    try:
-        return msgspec.json.decode((folder / RECORD).read_bytes(), type=Shipped)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise PruneScopeError(f"{folder} is no shipped model: {RECORD} cannot be read ({error}).") from error
 
 
 def check_shipped(folder: Path, root: Path) -> Checked:

@@ -1,11 +1,10 @@
-"""What is said of a shipped model: one record, from which its card, its bill of materials and its check are made."""
+"""What is found out about a model that is shipped: who pays, where it comes from, what it was made with."""
 
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 import pandas as pd
 import torch
@@ -14,53 +13,9 @@ import engine
 from engine.analysis.example_columns import group_columns
 from engine.run_spec import settings
 from engine.shipping.model.measure import Costs
+from engine.shipping.shipped_record import GroupRow
 from engine.shipping.trained import Trained
 from engine.store.study import Study, examples_name
-
-RECORD = "shipped.json"
-
-
-class GroupRow(msgspec.Struct, frozen=True):
-    """A class or a group: its size, and its accuracy before and after."""
-
-    grouping: str
-    group: str
-    n: int
-    baseline: float | None
-    accuracy: float
-
-
-class Shipped(msgspec.Struct, frozen=True, kw_only=True):
-    """The record that lies in the folder."""
-
-    prunescope: str
-    made: str
-    study: str
-    run: str
-    level: int
-    settings: dict[str, Any]
-    sparsity: float
-    accuracy: float
-    baseline_run: str
-    baseline_level: int
-    baseline_accuracy: float | None
-    classes: list[str]
-    image_shape: list[int]
-    n_answers: int
-    n_equal: int
-    n_equal_torch: int
-    answers_by: str
-    """What gave the answers that were compared: ONNX Runtime, or torch where there is no ONNX file."""
-    costs: dict[str, Any]
-    dense_costs: dict[str, Any]
-    timed_on: str
-    groups: list[GroupRow]
-    notes: list[str]
-    provenance: dict[str, Any]
-    versions: dict[str, str]
-    files: dict[str, str]
-    decision: str = ""
-    """Key of the decision in the study that chose this model."""
 
 
 @dataclass(frozen=True, eq=False)

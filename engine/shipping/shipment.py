@@ -14,13 +14,14 @@ from engine.errors import PruneScopeError
 from engine.run_spec import Watcher
 from engine.shipping.baseline_run import baseline_of
 from engine.shipping.cards import bill_of_materials, model_card
-from engine.shipping.facts import RECORD, Compared, Shipped, cost_facts, group_rows, origin
+from engine.shipping.facts import Compared, cost_facts, group_rows, origin
 from engine.shipping.model.measure import BATCHES, Costs, Timing, processor_name, timings
 from engine.shipping.model.model_files import ModelFiles, float_files, model_files
 from engine.shipping.model.onnx_file import OUTPUT, onnx_answers
 from engine.shipping.model.plan import INPUT
 from engine.shipping.predictions import PREDICTIONS, answers_of, prediction_rows, sparsity_of
 from engine.shipping.ship_folder import digests, write_folder
+from engine.shipping.shipped_record import RECORD, Shipped
 from engine.shipping.trained import Trained, trained_network, untrained
 from engine.store.parquet import to_parquet
 from engine.store.study import Study, examples_name

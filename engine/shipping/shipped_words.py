@@ -1,6 +1,6 @@
 """What shipping a model came to, in sentences."""
 
-from engine.shipping.facts import Shipped
+from engine.shipping.shipped_record import Shipped
 
 
 def shipped_sentences(shipped: Shipped) -> list[str]:

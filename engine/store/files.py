@@ -4,8 +4,11 @@ import errno
 import hashlib
 import json
 import os
+import threading
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from engine.errors import PruneScopeError
@@ -19,6 +22,9 @@ FORGOTTEN = 86_400.0
 
 PLACEHOLDER = b"(the SHA-256 of this file, taken with these words in its place.)"
 """What stands in a file in place of its seal, its own digest, while that is computed."""
+
+
+_JOINING = threading.Lock()
 
 
 def write_file(path: Path, content: bytes, replace: bool = True) -> str:
@@ -175,6 +181,29 @@ def checked_tensors(path: Path, place: str = "", says_place: bool = True) -> byt
     if place and said != place and (said or says_place):
         raise ValueError(f"it was written as {said or 'something else'}, not as {place}")
     return content
+
+
+# -- locks ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """While the block runs, no other process or thread is in one for this folder; the system lets go where one dies."""
+    make_folder(folder)
+    with _JOINING:
+        try:
+            import fcntl
+
+            handle = os.open(folder, os.O_RDONLY)
+        except (ImportError, OSError):  # a system without such locks: threads of this process are apart all the same
+            yield
+            return
+        try:
+            with suppress(OSError):  # a file system without them
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
 
 # -- room -------------------------------------------------------------------------------------------------------

@@ -441,7 +441,7 @@ def test_unequal_seeds_are_told_as_a_range() -> None:
 def test_the_demo_preset_is_compared_with_its_papers() -> None:
     said = {protocol.difference_sentence(replace(spec, seed=0), 6) for spec in load_preset("demo").specs}
     plain = " ".join(said).replace("\\", "")
-    assert "Paganini 2020" in plain and "Good 2022" in plain and "3 epochs (there 30)" in plain
+    assert "Paganini 2020" in plain and "Good 2022" in plain and "10 epochs (there 30)" in plain
 
 
 @pytest.mark.parametrize(

@@ -264,7 +264,7 @@ def test_classes_are_set_against_the_control_where_there_is_one() -> None:
         "a (10)",
         "b (10)",
     ]
-    found = side_charts.group_chart(classes.assign(control=[0.9, 0.7]), False).to_dict()["data"]
+    found = side_charts.group_chart(classes.assign(control=[0.9, 0.7]), False).data
     assert found[1]["name"] == "Unpruned" and list(found[1]["x"]) == [0.7, 0.9]
     assert list(found[1]["y"]) == ["b (10)", "a (10)"], "the largest loss is on top"
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from engine.store.verify import verify_study
 
 from engine.errors import PruneScopeError
 from engine.exchange import sandbox, tasks
@@ -17,6 +16,7 @@ from engine.exchange.sandbox import Source, import_file
 from engine.store import catalog
 from engine.store.files import remove_left_beside
 from engine.store.study import Study
+from engine.store.verification.verify import verify_study
 from tests.support.crashes import CRASHED, crash_at, crash_moments
 from tests.support.harness.forks import answering, exit_code, in_child
 from tests.support.run_folders import files_of

@@ -81,7 +81,7 @@ def test_grams_are_of_what_layers_see_of_training_images() -> None:
 @pytest.mark.parametrize(("name", "layers"), [("resnet20", 18), ("vgg11", 8)])
 def test_layers_that_see_no_maps_have_no_grams(name: str, layers: int) -> None:
     network = NETWORKS[name].build(1, 32, 10)
-    split = replace(WORKSPACE.training, images=WORKSPACE.training.images[:2], size=32)
+    split = replace(WORKSPACE.training, stored=WORKSPACE.training.images[:2], rows=None, size=32)
     grams = layer_grams(network, split, full_masks(network))
     assert len(grams) == layers and next(iter(prunable(network))) not in grams
 

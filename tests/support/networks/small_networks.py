@@ -65,8 +65,10 @@ def pruned_masks(network: nn.Module, technique: str, share: float, images: Tenso
         labels = torch.arange(len(images)) % N_CLASSES
         loss = functional.cross_entropy(network(images), labels)
         gradients = dict(zip(weights, torch.autograd.grad(loss, list(weights.values())), strict=True))
+    importances = {name: torch.rand(2, weight.numel()) for name, weight in weights.items()} if row.needs_groups else {}
     while True:
         try:
-            return cut_masks(weights, full_masks(network), Cut(row, share, generator(0, 1, "prune"), 1e-4), gradients)
+            cut = Cut(row, share, generator(0, 1, "prune"), 1e-4, importances=importances)
+            return cut_masks(weights, full_masks(network), cut, gradients)
         except EmptyLayer:
             share -= 0.02
