@@ -84,11 +84,15 @@ def compare_runs(study: Study, run: str, aside: Study, again: RunSpec) -> RunCom
 
 def _labels(study: Study, aside: Study, name: str) -> np.ndarray:
     """The labels of the test examples, refused where the two were not asked the same."""
+    return same_labels(study, name, aside.examples(name)["label"].to_numpy())
+
+
+def same_labels(study: Study, name: str, here: np.ndarray) -> np.ndarray:
+    """The labels of a study's test examples, refused where those of the data set here are others."""
     kept: np.ndarray = study.examples(name)["label"].to_numpy()
-    new = aside.examples(name)["label"].to_numpy()
-    if not np.array_equal(kept, new):
+    if not np.array_equal(kept, here):
         raise PruneScopeError(
-            f"The data set here has {len(new):,} test examples, and their labels are not those of the {len(kept):,} "
+            f"The data set here has {len(here):,} test examples, and their labels are not those of the {len(kept):,} "
             "that the run was tested on. Is it the same version?"
         )
     return kept

@@ -28,7 +28,7 @@ def prediction_rows(study: Study, spec: RunSpec, sparsity: float, models: dict[s
     """
     name = examples_name(spec)
     examples, classes = study.examples(name), study.class_facts(name)["name"].astype(str).to_numpy()
-    groups = [column for column in examples if column not in ("example", "label") and not _is_number(examples[column])]
+    groups = examples.drop(columns=["example", "label"], errors="ignore").select_dtypes(exclude="floating")
     parts = []
     for role, answers in models.items():
         is_model = role == "model"
@@ -41,9 +41,5 @@ def prediction_rows(study: Study, spec: RunSpec, sparsity: float, models: dict[s
             "label": classes[examples["label"].to_numpy()],
             "prediction": classes[answers],
         }
-        parts.append(pd.DataFrame({**facts, **{str(column): examples[column].astype(str) for column in groups}}))
+        parts.append(pd.DataFrame({**facts, **{str(column): groups[column].astype(str) for column in groups}}))
     return pd.concat(parts, ignore_index=True)
-
-
-def _is_number(column: pd.Series) -> bool:
-    return bool(pd.api.types.is_float_dtype(column))

@@ -13,7 +13,7 @@ from engine.pruning.schedules import planned_levels
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import RunSpec, Watcher
 from engine.runs.dense import dense_network
-from engine.runs.reproduce import reproduction_spec
+from engine.runs.reproduce import reproduction_spec, same_labels
 from engine.runs.run import run_experiment
 from engine.runs.work_files import checkpoint_name
 from engine.runs.workspace import Workspace, open_workspace
@@ -59,7 +59,7 @@ def trained_network(
     record = study.run_record(run)
     with reproducible(pick_device(device)):
         workspace = open_workspace(spec, root, device)
-    _check_examples(study, spec, workspace)
+    same_labels(study, examples_name(spec), workspace.dataset.test.labels)
     if checkpoint_name(level) in record.files:
         weights = _weights(study.run_file(run, checkpoint_name(level), record))
         computed = False
@@ -96,13 +96,3 @@ def _computed(study: Study, run: str, level: int, root: Path, device: str, watch
 
 def _weights(content: bytes) -> dict[str, Tensor]:
     return {name.removeprefix("weights/"): tensor for name, tensor in load(content).items()}
-
-
-def _check_examples(study: Study, spec: RunSpec, workspace: Workspace) -> None:
-    """Refuse a data set that is not the one that the run was tested on."""
-    kept, here = study.examples(examples_name(spec))["label"].to_numpy(), workspace.dataset.test.labels
-    if not np.array_equal(kept, here):
-        raise PruneScopeError(
-            f"The data set here has {len(here):,} test examples, and their labels are not those of the {len(kept):,} "
-            "that the run was tested on. Is it the same version?"
-        )

@@ -3,7 +3,7 @@
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +33,6 @@ class Costs:
     bytes: int
     bytes_zipped: int
     milliseconds: dict[int, Timing]
-
-    def row(self) -> dict[str, float]:
-        """One flat row of numbers, by the names that the gate and the Frontier know."""
-        timed = {f"ms_{batch}": timing.median for batch, timing in self.milliseconds.items()}
-        plain = {name: value for name, value in asdict(self).items() if name != "milliseconds"}
-        return {**plain, **timed}
 
 
 def timings(calls: Sequence[Callable[[], object]], rounds: int = 60, seconds: float = 4.0) -> list[Timing]:
