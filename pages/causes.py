@@ -15,6 +15,7 @@ from engine.errors import PruneScopeError
 from pages.shared import bound, formats
 from pages.shared.body import body
 from pages.shared.cache import extras
+from pages.shared.candidate import opening_index, opening_level, pinned
 from pages.shared.charts.class_look import group_colours
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart, side_by_side
@@ -48,9 +49,11 @@ def show_page(frame: Frame) -> None:
             (str(a), str(b), str(c)) for a, b, c in groups[list(VARIANT)].drop_duplicates().itertuples(index=False)
         ]
         labels = variant_labels(sorted(variants, key=lambda variant: (is_mitigated(variant[2]), variant)))
+        one = pinned(frame)
         label = bound.selectbox(
             "Runs",
             list(labels),
+            opening_index(list(labels.values()), one and one.variant),
             key="variant",
             help="Technique, treatment, mitigation.",
             width=260,
@@ -74,6 +77,7 @@ def show_page(frame: Frame) -> None:
         shown = bound.selectbox(
             "Between groups at",
             list(steps),
+            opening_index(list(steps.values()), opening_level(frame, steps.values(), 0)),
             key="level",
             help="The level whose groups are compared. The paper's relations are about the dense network.",
             width=150,

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from engine.analysis.columns import VARIANT
 from engine.analysis.curves.baseline import CONTROL, compared
 from engine.analysis.curves.first_to_fall import first_fall, first_falls
 from engine.analysis.curves.worst_classes import worst_classes
@@ -11,6 +12,7 @@ from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, controls, points
 from pages.shared.cache.between import Between
+from pages.shared.candidate import opening_index, opening_value
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
@@ -34,14 +36,19 @@ def show_page(frame: Frame) -> None:
     # -- which model, and how it is drawn ------------------------------------------------------------------------------
     with st.container(horizontal=True, gap="medium"):
         techniques = {technique_name(key): key for key in frame.techniques if (every["technique"] == key).any()}
-        label = bound.selectbox("Technique", list(techniques), key="technique", help="How weights are cut.", width=180)
+        first = {name: opening_value(frame, name) for name in VARIANT}
+        at = opening_index(list(techniques.values()), first["technique"])
+        options = list(techniques)
+        label = bound.selectbox("Technique", options, at, key="technique", help="How weights are cut.", width=180)
         technique, shown = techniques[label], every[every["technique"] == techniques[label]]
         ways = {treatment_name(key): key for key in frame.treatments if (shown["treatment"] == key).any()}
-        label = bound.selectbox("Treatment", list(ways), key="treatment", help="What follows each cut.", width=120)
+        at = opening_index(list(ways.values()), first["treatment"])
+        label = bound.selectbox("Treatment", list(ways), at, key="treatment", help="What follows each cut.", width=120)
         treatment, shown = ways[label], shown[shown["treatment"] == ways[label]]
         mitigations = sorted(map(str, shown["mitigation"].unique()))
         if len(mitigations) > 1:
-            label = bound.selectbox("Mitigation", mitigations, key="mitigation", width=120)
+            at = opening_index(mitigations, first["mitigation"])
+            label = bound.selectbox("Mitigation", mitigations, at, key="mitigation", width=120)
             shown = shown[shown["mitigation"] == label]
         mitigation = str(shown["mitigation"].iloc[0])
         numbers = {names.get(int(number), str(number)): int(number) for number in shown["class"].unique()}

@@ -11,6 +11,7 @@ from engine.analysis.distortion.verdicts import at_ratios, cells, helpful_ranges
 from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache.models import alphas, balances, counterparts, gap_chance
+from pages.shared.candidate import opening_index, pinned
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.views.distortion import charts, tables, words
@@ -33,7 +34,7 @@ KIND = {"technique": "Technique", "network": "Network", "dataset": "Data set"}
 @body
 def show_page(frame: Frame) -> None:
     """The answer and what it rests on."""
-    above = st.container()
+    above, candidate = st.container(), pinned(frame)
 
     # -- what is compared ----------------------------------------------------------------------------------------------
     asking = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
@@ -56,8 +57,9 @@ def show_page(frame: Frame) -> None:
     if by == "technique":
         series = technique_series(frame)
     else:
-        ways = list(frame_variants(frame))
-        way = bound.selectbox("Pruned with", ways, key="way", where=asking, width=240)
+        variants = frame_variants(frame)
+        at = opening_index(list(variants.values()), candidate and candidate.variant)
+        way = bound.selectbox("Pruned with", list(variants), at, key="way", where=asking, width=240)
         series = experiment_series(frame, by, way)
     labels = {row.label: key for key, row in BASES.items()}
     base = labels[
@@ -114,7 +116,9 @@ def show_page(frame: Frame) -> None:
             st.markdown(f":material/warning: **That is against the dense network.** {training}")
 
     ratio_names = tables.ratio_names(table["ratio"].unique())
-    usual = [ratio_names[ratio] for ratio in tables.default_ratios(table)]
+    mine = next((one.label for one in series if candidate is not None and one.variant == candidate.variant), None)
+    pinned_at = models.loc[(models["series"] == mine) & (models["level"] == (candidate and candidate.level)), "ratio"]
+    usual = [ratio_names[ratio] for ratio in sorted({*tables.default_ratios(table), *pinned_at})]
     looks = {one.label: charts.Look(formats.chart_text(one.label), one.colour, one.symbol) for one in series}
 
     left, right = side_by_side("alpha", [3, 2])
@@ -155,7 +159,8 @@ def show_page(frame: Frame) -> None:
         def show_one() -> None:
             """One series of choice."""
             names = [helpful.series for helpful in since_dense]
-            one = bound.selectbox("Shown", names, key="shown", label_visibility="collapsed")
+            first = opening_index(names, mine)
+            one = bound.selectbox("Shown", names, first, key="shown", label_visibility="collapsed")
             show_chart(
                 charts.accuracy_beside_alpha(
                     table[table["series"] == one],

@@ -11,6 +11,7 @@ from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
 from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, extras
+from pages.shared.candidate import opening_index, opening_level, pinned
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import variant_labels
@@ -79,7 +80,11 @@ def show_page(frame: Frame) -> None:
         mitigated = outcomes[outcomes["mitigation"] != NONE]
         ways = mitigated[["technique", "treatment"]].drop_duplicates().astype(str).itertuples(index=False)
         labels = variant_labels([(str(technique), str(treatment), NONE) for technique, treatment in ways])
-        way = labels[bound.selectbox("Runs", list(labels), key="variant", help="Technique and treatment.", width=220)]
+        one = pinned(frame)
+        at = opening_index([variant[:2] for variant in labels.values()], one and one.variant[:2])
+        way = labels[
+            bound.selectbox("Runs", list(labels), at, key="variant", help="Technique and treatment.", width=220)
+        ]
         for column, value in zip(("technique", "treatment"), way, strict=False):
             outcomes = outcomes[(outcomes[column] == value).to_numpy()]
         groupings = {str(name).capitalize(): str(name) for name in outcomes["grouping"].unique()}
@@ -106,13 +111,11 @@ def show_page(frame: Frame) -> None:
         ]
         sparsities = curves[curves["level"] > 0].groupby("level")["sparsity"].mean()
         steps = {formats.sparsity(value): int(level) for level, value in sparsities.items()}
-        usual = max(
-            (at for at, level in steps.items() if sparsities[level] <= 0.901), key=steps.__getitem__, default=None
-        )
+        usual = max((level for level in steps.values() if sparsities[level] <= 0.901), default=0)
         shown = bound.selectbox(
             "In words at",
             list(steps),
-            index=list(steps).index(usual) if usual else 0,
+            index=opening_index(list(steps.values()), opening_level(frame, steps.values(), usual)),
             key="level",
             help="The sparsity of the sentence and the table; the paper's Table 2 goes to 90 %.",
             width=130,

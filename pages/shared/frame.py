@@ -14,7 +14,7 @@ from engine.analysis.curves.baseline import CONTROL
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
 from engine.specs.experiment_names import names_in_study
-from pages.shared import bound, formats
+from pages.shared import bound, candidate, formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.collector import keep_memory_free
@@ -55,7 +55,7 @@ STYLE = """
 .st-key-answer p {font-size: 1.25rem; line-height: 1.5}
 """
 ICON = Path(__file__).with_name("icon.png")
-SHARED_KEYS = ("study", "dataset", "network", "protocol", "techniques", "treatments", "baseline")
+SHARED_KEYS = ("study", "dataset", "network", "protocol", "techniques", "treatments", "baseline", *candidate.KEYS)
 """Settings of the frame, by their names in the address."""
 
 
@@ -140,6 +140,7 @@ def open_page(file: str, fits: Fits | None = None) -> Frame:
     if fits is not None:
         experiments = sorted(experiments, key=lambda experiment: not fits(source, experiment))
     with st.sidebar:
+        card = st.container()
         experiment = _experiment(experiments)
         if name_of_it := short_name(source, experiment):
             st.caption(formats.plain(name_of_it))
@@ -147,6 +148,8 @@ def open_page(file: str, fits: Fits | None = None) -> Frame:
         baseline = _baseline()
         _say_left_out(source)
     frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark", baseline)
+    with card:
+        candidate.show_card(frame)
     if not techniques or not treatments:
         stop_with("Nothing is switched on.", "Choose at least one technique and one treatment on the left.")
     if frame.keep(catalog.variants(source, experiment)).empty:

@@ -13,7 +13,7 @@ from engine.analysis.example_columns import group_columns, member_columns
 from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.store.study import examples_name
-from pages.shared import bound, formats
+from pages.shared import bound, candidate, formats
 from pages.shared.cache import catalog, controls
 from pages.shared.cache.kept import kept
 from pages.shared.cache.pairs import Asked, pairs
@@ -135,7 +135,7 @@ def choose_populations(frame: Frame) -> Populations:
     rows = frame.keep(controls.levels_beside_baselines(frame.source, frame.experiment, frame.baseline))
     if rows.empty:
         stop_with("No run is switched on.", "Choose other techniques or treatments on the left.")
-    rows, words = choose_variant(rows, frame.techniques, VariantLook())
+    rows, words = choose_variant(rows, frame, VariantLook())
     labels = level_labels(rows)
     rows = rows[rows["before"].notna()]
     if not labels or rows.empty:
@@ -145,8 +145,8 @@ def choose_populations(frame: Frame) -> Populations:
         )
     level = choose_level(
         labels,
-        last_within(rows, WITHIN) or min(labels),
-        "the sparsest level within one point of what it is compared with",
+        candidate.opening_level(frame, labels, last_within(rows, WITHIN) or min(labels)),
+        "the candidate's, or at the sparsest level within one point of what it is compared with",
     )
     here = rows[(rows["level"] == level).to_numpy()].sort_values("seed")
     if here.empty:
@@ -173,8 +173,11 @@ def choose_populations(frame: Frame) -> Populations:
     )
 
 
-def choose_variant(rows: pd.DataFrame, techniques: Iterable[str], look: VariantLook) -> tuple[pd.DataFrame, list[str]]:
-    """The rows of one technique, treatment and mitigation, and their names in a sentence; markdown."""
+def choose_variant(rows: pd.DataFrame, frame: Frame, look: VariantLook) -> tuple[pd.DataFrame, list[str]]:
+    """The rows of one technique, treatment and mitigation, and their names in a sentence; markdown.
+
+    It opens on those of the candidate.
+    """
 
     def pick(column: str, keys: list[str], named: Callable[[str], str]) -> tuple[pd.DataFrame, str]:
         labels = distinct(keys, named)
@@ -184,11 +187,12 @@ def choose_variant(rows: pd.DataFrame, techniques: Iterable[str], look: VariantL
             column,
             look.help.get(column),
             look.width if column == "technique" else look.narrow,
+            candidate.opening_index(list(labels.values()), candidate.opening_value(frame, column)),
         )
         return rows[(rows[column] == labels[chosen]).to_numpy()], chosen
 
     recorded = set(map(str, rows["technique"]))
-    rows, technique = pick("technique", [key for key in techniques if key in recorded], technique_name)
+    rows, technique = pick("technique", [key for key in frame.techniques if key in recorded], technique_name)
     rows, treatment = pick("treatment", sorted(set(map(str, rows["treatment"])), reverse=True), treatment_name)
     words = [formats.plain(technique), formats.plain(treatment).lower()]
     mitigations = sorted(set(map(str, rows["mitigation"])), key=lambda name: (is_mitigated(name), name))
@@ -211,9 +215,11 @@ def choose_level(labels: Mapping[int, str], usual: int, start: str) -> int:
     )
 
 
-def choose_one(label: str, options: Iterable[str], key: str, text: str | None = None, width: int = 190) -> str:
+def choose_one(
+    label: str, options: Iterable[str], key: str, text: str | None = None, width: int = 190, index: int = 0
+) -> str:
     """One of the options; `text` is the help."""
-    return bound.selectbox(label, list(options), key=key, help=text, width=width)
+    return bound.selectbox(label, list(options), index, key=key, help=text, width=width)
 
 
 def distinct(keys: Iterable[str], named: Callable[[str], str]) -> dict[str, str]:

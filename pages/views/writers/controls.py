@@ -12,7 +12,7 @@ from engine.analysis.example_columns import MANY_MEMBERS, attribute_columns
 from engine.analysis.members.accuracy import member_accuracy
 from engine.analysis.members.permutation import Permuted, permuted, strata
 from engine.errors import PruneScopeError
-from pages.shared import bound, formats
+from pages.shared import bound, candidate, formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Source
 from pages.shared.cache.kept import kept
@@ -114,11 +114,12 @@ def choose_network(frame: Frame) -> NetworkPair:
     rows = frame.keep(catalog.levels(frame.source, frame.experiment))
     if rows.empty:
         stop_with_classes("No run is switched on.", "Choose other techniques or treatments on the left.")
-    rows, names = choose_variant(rows, frame.techniques, VARIANT_LOOK)
+    rows, names = choose_variant(rows, frame, VARIANT_LOOK)
     labels = level_labels(rows)
     if not labels:
         stop_with_classes("These runs have no pruned level.", "There is nothing to compare with the dense network yet.")
-    level = choose_level(labels, max(labels), "the sparsest level")
+    usual = candidate.opening_level(frame, labels, max(labels))
+    level = choose_level(labels, usual, "the candidate's, or at the sparsest level")
     here = rows[(rows["level"] == level).to_numpy()].sort_values("seed")
     seeds = [f"seed {seed}" for seed in here["seed"]]
     chosen = choose_one("Seeds", [MEAN, *seeds], "seed", "A seed is a training of its own; the mean is steadier.", 130)
