@@ -17,6 +17,7 @@ from engine.store.analyses import broken_analyses
 from engine.store.annotations import broken_marks
 from engine.store.files import checked_tensors, publish, remove_folder, write_file
 from engine.store.images import image_sets, read_images
+from engine.store.records.decisions import broken_decisions
 from engine.store.study import Study
 from engine.store.verification.run_checks import Tested, check_runs, in_words
 
@@ -67,6 +68,7 @@ def verify_study(study: Study, workers: int = 1, only: Sequence[str] | None = No
         found.append(Fault("catalog", reason))
     found += [Fault(*one) for one in broken_analyses(study)]
     found += [Fault(name, "It is no mark that was written here.") for name in broken_marks(study)]
+    found += [Fault(*one) for one in broken_decisions(study)]
     return found + list(_broken_notes(study)) + list(_broken_snapshots(study))
 
 

@@ -1,0 +1,1 @@
+"""What people decided and what was measured of shipped models, kept in the study."""
