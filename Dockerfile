@@ -8,7 +8,9 @@
 ARG BASE=python:3.11-slim
 FROM ${BASE}
 
-# Options of pip, such as the index of torch's smaller builds without CUDA.
+# The lock file names every package with its digests. For torch's smaller builds without CUDA, which have others:
+# --build-arg REQUIREMENTS=requirements.txt, and their index in PIP_OPTIONS. BASE may be an image with its digest.
+ARG REQUIREMENTS=requirements.lock
 ARG PIP_OPTIONS=""
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
@@ -16,9 +18,9 @@ ENV PATH=/opt/venv/bin:$PATH \
     PIP_DISABLE_PIP_VERSION_CHECK=1
 
 WORKDIR /src
-COPY requirements.txt ./
+COPY requirements.txt requirements.lock ./
 RUN python3 -m venv /opt/venv \
-    && python -m pip install --quiet ${PIP_OPTIONS} -r requirements.txt
+    && python -m pip install --quiet ${PIP_OPTIONS} -r ${REQUIREMENTS}
 
 RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin prunescope \
     && install --directory --owner prunescope --group prunescope /data /data/studies /data/datasets

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 
-.PHONY: run test check bench demo docs screenshots format clean
+.PHONY: run test check bench demo docs screenshots lock sbom format clean
 
 # The project itself is installed as a link to this folder, so that `.venv/bin/prunescope` is there and never stale.
 $(VENV)/.installed: requirements.txt pyproject.toml setup.py
@@ -50,6 +50,14 @@ docs: $(VENV)/.installed
 screenshots: $(VENV)/.installed-tests
 	sh tests/install_browser.sh
 	$(BIN)/python docs/screenshots.py
+
+# Every package that requirements.txt brings along, with the digests of its files; needs uv.
+lock:
+	uv pip compile --quiet --generate-hashes --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
+		--no-header --no-emit-index-url requirements.txt --output-file requirements.lock
+
+sbom: $(VENV)/.installed
+	$(BIN)/python -m docs.sbom > sbom.json
 
 format: $(VENV)/.installed-tests
 	$(BIN)/ruff check --fix .

@@ -8,10 +8,14 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
+from docs.sbom import bill, locked
 from engine.commands import parsed
 from engine.commands.serve_pages import serve_pages
 
@@ -101,7 +105,7 @@ def test_image_installs_the_project_from_all_that_a_build_takes() -> None:
     modules = {f"{name}.py" for name in setuptools["py-modules"]}
     elsewhere = {folder.split("/")[0] for folder in setuptools["package-dir"].values()}
     read = {project["project"]["readme"], setuptools["dynamic"]["dependencies"]["file"], "pyproject.toml", "setup.py"}
-    assert copied == {"engine", "pages", "prunescope"} | modules | elsewhere | read
+    assert copied == {"engine", "pages", "prunescope", "requirements.lock"} | modules | elsewhere | read
     assert names.index("USER") > installs, "the user cannot change what is installed"
 
 
@@ -131,3 +135,20 @@ def test_server_settings_are_safe_and_serve_many_sessions(settings: dict[str, di
     assert client["showErrorDetails"] == "none" and client["toolbarMode"] == "minimal"
     assert settings["browser"]["gatherUsageStats"] is False
     assert settings["runner"]["postScriptGC"] is False, "pages/shared/collector.py collects in its place"
+
+
+def test_lock_file_pins_every_requirement_and_its_digests() -> None:
+    lock = locked((TOP / "requirements.lock").read_text())
+    pins = dict(line.split("==") for line in (TOP / "requirements.txt").read_text().split())
+    assert {name: lock[name][0] for name in pins} == pins
+    assert all(digests for _, digests in lock.values())
+    missing = [name for name, (pinned, _) in lock.items() if version(name) != pinned]
+    assert not missing, "this environment was installed from the same pins"
+    assert told("ARG")[1] == "REQUIREMENTS=requirements.lock"
+
+
+def test_bill_of_materials_is_valid_and_lists_every_package() -> None:
+    text = (TOP / "requirements.lock").read_text()
+    made = bill(text, "1.2.3")
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(made)) is None
+    assert [part["name"] for part in made["components"]] == list(locked(text))
