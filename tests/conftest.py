@@ -15,6 +15,7 @@ from engine.training.device import LIBRARIES
 from tests.support import datasets as tiny
 from tests.support.harness.reruns import Reruns
 from tests.support.harness.seed import HOW_TO_REPLAY, SEED
+from tests.support.harness.turns import HOW_TO_TAKE_AGAIN
 
 if platform.machine() == "x86_64":
     os.environ.update(LIBRARIES)  # before any test computes: processes that tests start settle it by themselves
@@ -76,6 +77,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int) -> None:
     """How to draw the same again, where something failed."""
     if exitstatus:
         terminalreporter.write_line(HOW_TO_REPLAY)
+        terminalreporter.write_line(HOW_TO_TAKE_AGAIN)
 
 
 @pytest.fixture(scope="session")
