@@ -15,6 +15,7 @@ from engine.specs.arithmetic import SETTING
 from engine.training.device import CUBLAS, LIBRARIES, flushes_denormals, reproducible
 from engine.training.quantization import exact_integer_products
 from engine.training.seeding import kept_random_state, seeded
+from tests.support.harness.turns import in_turn
 from tests.support.networks.torch_state import ACTS, torch_state
 
 TOP = Path(__file__).resolve().parents[3]
@@ -25,9 +26,10 @@ ELSEWHERE = torch.device("meta")
 Changes = dict[str, dict[str, tuple[str, str]]]
 
 
-@pytest.fixture(scope="module", params=["plain", "peculiar"])
+@pytest.fixture(scope="module", params=in_turn(["plain", "peculiar"], 2))
 def changes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Changes:
-    """What each act of the engine changed in the process of a user who computed there first."""
+    """What each act of the engine changed in the process of a user who computed there first; users take turns by days,
+    both with PRUNESCOPE_FULL."""
     ours = {*LIBRARIES, SETTING, "OMP_NUM_THREADS"}
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     words = ["-m", "tests.support.networks.torch_state", str(tmp_path_factory.mktemp("user")), request.param]
