@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from engine.analysis.crossed import crossed_variance
 from engine.analysis.example_columns import FEW_GROUPS, member_columns
 from engine.analysis.intervals import score_interval
 
@@ -107,9 +108,8 @@ def clustered_rates(values: NDArray[np.generic], where: Layout) -> Estimates:
     """Mean of each group; `values` are (n_seeds, n_examples).
 
     Variance = G / (G - 1) x sum over clusters of (cluster's sum - mean x its n)^2 / n^2, as an OLS on a constant with
-    errors by cluster has it, plus the variance of the seeds' means over their number, less what clusters that differ
-    between seeds put into both (Cameron, Gelbach and Miller 2011); what is left of the seeds is 0 at least.
-    Satterthwaite's degrees of freedom, of all three. With one seed it speaks of that seed only.
+    errors by cluster has it, less what clusters that differ between seeds put into it, plus the variance of the seeds'
+    means over their number (`crossed_variance`). With one seed it speaks of that seed only.
     """
     by_seed, clusters = _by_seed(values, where), where.clusters()
 
@@ -245,13 +245,11 @@ def _crossed(
     what clusters do otherwise from seed to seed.
     """
     n_seeds = len(by_seed)
-    variance = of_clusters
+    with np.errstate(invalid="ignore", divide="ignore"):
+        freedom = of_clusters**2 / np.sum([part**2 / of for part, of in parts], axis=0)
+    variance, freedom = of_clusters, np.where(of_clusters > 0, freedom, clusters - 1)
     if n_seeds > 1:
         of_seeds = by_seed.var(axis=0, ddof=1) / n_seeds
         of_both = np.maximum(np.mean(of_each_seed, axis=0) - of_clusters, 0) / (n_seeds - 1)
-        variance = variance + np.maximum(of_seeds - of_both, 0)
-        freedom_of_both = (n_seeds - 1) * np.maximum(clusters - 1, 1)
-        parts = [*parts, (of_seeds, np.full(len(of_seeds), n_seeds - 1.0)), (of_both, freedom_of_both)]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        freedom = variance**2 / np.sum([part**2 / of for part, of in parts], axis=0)
+        variance, freedom = crossed_variance(of_clusters, freedom, of_seeds, of_both, n_seeds)
     return Estimates(by_seed.mean(axis=0), variance, np.where(variance > 0, freedom, np.nan), clusters)

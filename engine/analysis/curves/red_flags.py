@@ -8,6 +8,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from engine.analysis.columns import MODEL
+from engine.analysis.crossed import crossed_variance
 from engine.analysis.curves.class_curves import total_curves, with_accuracy
 from engine.analysis.curves.controls import Controls, against_controls, control_counts, control_runs
 from engine.analysis.seeds import over_seeds
@@ -202,10 +203,9 @@ def _half_interval(change: pd.DataFrame, cells: pd.DataFrame) -> pd.Series:
     if "member" in cells:
         of_members, of_each_seed, n_members = _member_variances(change, cells)
         of_both = (of_each_seed - of_members).clip(lower=0) / (n_seeds - 1)
-        variance = of_members + (of_seeds - of_both).clip(lower=0)
-        parts = of_seeds**2 / (n_seeds - 1) + of_members**2 / (n_members - 1)
-        parts += of_both**2 / (n_seeds - 1) / (n_members - 1)
-        freedom = (variance**2 / parts.where(parts > 0)).where(parts > 0, freedom)
+        found, shared = crossed_variance(of_members, n_members - 1, of_seeds, of_both, n_seeds)
+        variance = pd.Series(found, change.index)
+        freedom = pd.Series(shared, change.index).where(variance > 0, freedom)
     each = confidence_of_each(change.groupby("model")["change"].transform("size"))
     half: pd.Series = stdtrit(freedom, 0.5 + each / 2) * np.sqrt(variance)
     return half

@@ -99,9 +99,8 @@ def test_the_test_equals_one_written_out() -> None:
         own = sum(part for part, _ in parts)
         each = np.mean([sum(part for part, _ in of_examples(row, sides)) for row in change])
         seeds, both = by_seed.var(ddof=1) / 3, (each - own) / 2
-        parts += [(seeds, 2), (both, 2 * min(of for _, of in parts))]
-        variance = own + max(seeds - both, 0)
-        return np.sqrt(variance), variance**2 / sum(part**2 / of for part, of in parts)
+        left, welch = max(own - both, 0), own**2 / sum(part**2 / of for part, of in parts)
+        return np.sqrt(seeds + left), (seeds + left) / (seeds / 2 + left / welch)
 
     error, freedom = put_together(by_seed, (mine, ~mine))
     assert row["against_rest"] == pytest.approx(by_seed.mean())
