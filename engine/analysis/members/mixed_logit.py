@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import chdtrc, expit
 
 from engine.analysis.members.lines import Floats
 from engine.analysis.members.member_cells import MemberCells
@@ -32,40 +32,37 @@ class MixedLogit:
     """Covariance of the members' two effects: (2, 2)."""
     dispersion: Floats
     """Covariance of an example's rates over that of one coin toss: (2, 2)."""
-    likelihood: float
-    """Restricted log likelihood of the working data, but for a constant."""
-    likelihood_alike: float
-    """The same where pruning does the same to every member."""
+    p_alike: float
+    """P of a test that pruning does the same to every member, but for class, group and attribute."""
 
 
 def fit_mixed_logit(cells: MemberCells) -> MixedLogit:
     """The fit by repeated linear mixed models of the working response."""
+    model, root, dispersion = _fitted(cells, np.array([0.3, 0.0, 0.3]))
+    alike, own_root, _ = _fitted(cells, np.array([0.3]))
+    spread = _spread(root)
+    p_alike = alike_p(alike, _spread(own_root))
+    return MixedLogit(cells, model.solve(spread), model.covariance(spread), spread, dispersion, p_alike)
+
+
+def _fitted(cells: MemberCells, root: Floats) -> tuple["_Linear", Floats, Floats]:
+    """The last working model, the root of the members' covariance as long as the one to start from, the dispersion."""
     n_fixed, n_members = cells.fixed.shape[1], len(cells.names)
     rate = np.clip((cells.rate * cells.n[:, None] + 0.5) / (cells.n[:, None] + 1), SHORT_OF_ONE, 1 - SHORT_OF_ONE)
-    logit, dispersion, start = np.log(rate / (1 - rate)), np.eye(2), np.array([0.3, 0.0, 0.3])
+    logit, dispersion, step = np.log(rate / (1 - rate)), np.eye(2), 0.2
     for _ in range(MOST_STEPS):
         rate = np.clip(expit(logit), SHORT_OF_ONE, 1 - SHORT_OF_ONE)
         noise = rate * (1 - rate)
         working = logit + (cells.rate - rate) / noise
         model = _Linear(cells, working, noise, dispersion)
-        start = model.best_root(start)
-        effects = model.solve(_spread(start))
-        ahead = _logits(cells, effects)
+        root, before = model.best_root(root, step), root
+        ahead = _logits(cells, model.solve(_spread(root)))
         dispersion = _dispersion(cells, ahead, 2 * n_fixed + n_members)
         moved, logit = np.abs(expit(ahead) - expit(logit)).max(), ahead
+        step = float(np.clip(np.abs(root - before).max(), 0.005, 0.2))
         if moved < CLOSE:
             break
-    spread = _spread(start)
-    alike = model.best_root(start[:1])
-    return MixedLogit(
-        cells,
-        effects,
-        model.covariance(spread),
-        spread,
-        dispersion,
-        likelihood=-model.deviance(start) / 2,
-        likelihood_alike=-model.deviance(alike) / 2,
-    )
+    return model, root, dispersion
 
 
 class _Linear:
@@ -99,9 +96,9 @@ class _Linear:
         fitted = score @ np.linalg.lstsq(information, score, rcond=None)[0]
         return float(size.sum() + np.linalg.slogdet(information)[1] + rest - fitted)
 
-    def best_root(self, start: Floats) -> Floats:
-        """The root at which the restricted likelihood is largest."""
-        steps = np.vstack([start, start + 0.2 * np.eye(len(start))])
+    def best_root(self, start: Floats, step: float) -> Floats:
+        """The root at which the restricted likelihood is largest; the search begins with steps of this size."""
+        steps = np.vstack([start, start + step * np.eye(len(start))])
         options = {"xatol": 1e-4, "fatol": 1e-5, "initial_simplex": steps}
         best: Floats = minimize(self.deviance, start, method="Nelder-Mead", options=options).x
         return best
@@ -130,17 +127,44 @@ class _Linear:
         each: Floats = spread @ np.linalg.inv(np.eye(2) + self.own_own @ spread)
         return each
 
+    def scores(self, spread: Floats) -> tuple[Floats, Floats]:
+        """How each member's effects pull at the fit, (2 n_members), and the covariance of that: Z' P y and Z' P Z."""
+        shrink = self._shrink(spread)
+        information, score = self._information(shrink)
+        left = np.eye(2) - self.own_own @ shrink
+        pulled = (left @ self.own_fixed).reshape(2 * self.n_members, -1)
+        pull = np.einsum("wab,wb->wa", left, self.own_seen).ravel() - pulled @ np.linalg.solve(information, score)
+        covariance = -pulled @ np.linalg.solve(information, pulled.T)
+        for number, block in enumerate(left @ self.own_own):
+            covariance[2 * number : 2 * number + 2, 2 * number : 2 * number + 2] += block
+        return pull, covariance
+
     def _information(self, shrink: Floats) -> tuple[Floats, Floats]:
         pulled = shrink @ self.own_fixed
         information = self.fixed_fixed - np.einsum("waq,war->qr", self.own_fixed, pulled)
         return information, self.fixed_seen - np.einsum("waq,wa->q", pulled, self.own_seen)
 
 
+def alike_p(model: _Linear, spread: Floats) -> float:
+    """P of no effect of members on what pruning does, from the fit without: a score test of a variance of 0.
+
+    Under no effect the squares of the members' pulls are a sum of chi-squares, taken as one that is scaled to the same
+    mean and variance; one-sided, so that the edge of the parameters plays no part (Zhang and Lin 2003). That the
+    variance of the members before pruning is fitted makes theirs smaller.
+    """
+    pull, covariance = model.scores(spread)
+    added, own, both = covariance[1::2, 1::2], covariance[::2, ::2], covariance[1::2, ::2]
+    found, mean = float(pull[1::2] @ pull[1::2]), float(np.trace(added))
+    variance = 2 * (np.square(added).sum() - np.square(both).sum() ** 2 / np.square(own).sum())
+    if not (mean > 0 and variance > 0):
+        return float("nan")
+    return float(chdtrc(2 * mean**2 / variance, found * 2 * mean / variance))
+
+
 def _spread(root: Floats) -> Floats:
     """The covariance with this lower root (a, b, c); with one number, only the first effect varies."""
-    lower = np.zeros((2, 2))
-    lower[np.tril_indices(2)[0][: len(root)], np.tril_indices(2)[1][: len(root)]] = root
-    return lower @ lower.T
+    a, b, c = (*root, 0.0, 0.0)[:3]
+    return np.array([[a * a, a * b], [a * b, b * b + c * c]])
 
 
 def _logits(cells: MemberCells, effects: Floats) -> Floats:

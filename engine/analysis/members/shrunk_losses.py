@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy.special import chdtrc, expit, ndtri, stdtr, stdtrit
+from scipy.special import expit, ndtri, stdtr, stdtrit
 
 from engine.analysis.members.lines import Floats
 from engine.analysis.members.member_cells import MemberCells
@@ -28,7 +28,7 @@ class LossFacts:
     spread: float
     """Standard deviation, in logits, of what pruning does to members alone."""
     p_differ: float
-    """Of no such spread: likelihood ratio, half of it at the edge (Self and Liang 1987)."""
+    """Of no such spread."""
     step: float = np.nan
     """One standard deviation of the attribute; NaN without one."""
     slope: float = np.nan
@@ -56,7 +56,6 @@ def loss_facts(fit: MixedLogit, confidence: float = 0.95) -> LossFacts:
     _, gradient = _losses(fit, cells)
     alone = np.ones((len(table), 1))
     mean = _with_seeds(float(table["loss"].mean()), gradient.mean(axis=0), fit, alone, confidence)
-    ratio = max(0.0, 2 * (fit.likelihood - fit.likelihood_alike))
     slope = (np.nan,) * 4
     if np.isfinite(cells.attribute):
         slope = _slope(fit, confidence)
@@ -69,7 +68,7 @@ def loss_facts(fit: MixedLogit, confidence: float = 0.95) -> LossFacts:
         mean_low=mean[1],
         mean_high=mean[2],
         spread=float(np.sqrt(fit.spread[1, 1])),
-        p_differ=float((chdtrc(1, ratio) + chdtrc(2, ratio)) / 2) if ratio > 0 else 1.0,
+        p_differ=fit.p_alike,
         step=cells.attribute,
         slope=slope[0],
         slope_low=slope[1],

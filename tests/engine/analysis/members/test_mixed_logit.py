@@ -9,19 +9,25 @@ import pytest
 from scipy.special import expit
 from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
 
+from engine.analysis.members import mixed_logit
 from engine.analysis.members.member_cells import member_cells
 from engine.analysis.members.mixed_logit import MixedLogit, fit_mixed_logit
 from engine.analysis.members.shrunk_losses import loss_facts, shrunk_losses
 from tests.support.mixed_members import mixed_members
 
 FULL_RUN = os.environ.get("PRUNESCOPE_FULL") == "1"
-N_DRAWS = 200 if FULL_RUN else 10
-"""Fits, not 1,000: one takes a second, and each has 60 writers whose intervals are counted."""
+N_DRAWS = 1000 if FULL_RUN else 10
+SMALL = {"n_writers": 40, "n_digits": 60, "n_seeds": 4}
+"""What is drawn often: a fit takes a tenth of a second, and has 40 writers whose intervals are counted."""
 
 
 @cache
-def fitted(seed: int, own_loss: float = 0.4, slope: float = 0.2) -> tuple[MixedLogit, np.ndarray]:
-    examples, before, after, loss = mixed_members(seed, own_loss=own_loss, slope=slope)
+def fitted(seed: int) -> tuple[MixedLogit, np.ndarray]:
+    return drawn(seed, 0.4, 0.2)
+
+
+def drawn(seed: int, own_loss: float, slope: float, **sizes: int) -> tuple[MixedLogit, np.ndarray]:
+    examples, before, after, loss = mixed_members(seed, own_loss=own_loss, slope=slope, **sizes)
     return fit_mixed_logit(member_cells(examples, before, after, "writer", "abs_tilt", "series")), loss
 
 
@@ -45,10 +51,11 @@ def test_cells_are_those_of_a_plain_loop() -> None:
 def test_intervals_of_shrunk_losses_cover_the_truth() -> None:
     hits = {"loss": [], "more": []}
     for seed in range(N_DRAWS):
-        fit, loss = fitted(seed)
+        fit, loss = drawn(seed, 0.4, 0.2, **SMALL)
         table = shrunk_losses(fit)
         for name, truth in (("loss", loss), ("more", loss - loss.mean())):
             hits[name].append(np.mean((table[f"{name}_low"] <= truth) & (truth <= table[f"{name}_high"])))
+    print({name: round(float(np.mean(shares)), 4) for name, shares in hits.items()})
     for shares in hits.values():
         assert 0.90 <= np.mean(shares) <= 0.98
 
@@ -68,10 +75,41 @@ def test_planted_effects_are_found() -> None:
 
 @pytest.mark.timeout(3600)
 def test_without_effects_tests_reject_as_often_as_they_say() -> None:
-    facts = [loss_facts(fitted(100 + seed, 0.0, 0.0)[0]) for seed in range(N_DRAWS)]
-    low, high = (0.02, 0.08) if FULL_RUN else (0.0, 0.3)
-    assert low <= np.mean([fact.p_slope < 0.05 for fact in facts]) <= high
-    assert np.mean([fact.p_differ < 0.05 for fact in facts]) <= high
+    facts = [loss_facts(drawn(1000 + seed, 0.0, 0.0, **SMALL)[0]) for seed in range(N_DRAWS)]
+    slope, differ = (np.mean([getattr(fact, name) < 0.05 for fact in facts]) for name in ("p_slope", "p_differ"))
+    print(f"slope {slope:.3f}, differ {differ:.3f}")
+    low, high = (0.03, 0.07) if FULL_RUN else (0.0, 0.3)
+    assert low <= slope <= high and low <= differ <= high
+
+
+def test_pulls_of_members_are_those_of_plain_matrices() -> None:
+    """y = X b + Z u + e with every matrix written out: Z' P y, its covariance, and p as shares of simulated draws."""
+    examples, before, after, _ = mixed_members(1, n_writers=12, n_digits=40, n_seeds=3)
+    cells = member_cells(examples, before, after, "writer", None, "series")
+    rng, n = np.random.default_rng(0), len(cells.n)
+    noise, dispersion = rng.uniform(0.05, 0.25, (n, 2)), np.array([[0.7, 0.3], [0.3, 0.9]])
+    spread = np.diag([0.2, 0.0])
+    root = 1 / np.sqrt(noise * cells.n[:, None])
+    error, own = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, 24))
+    fixed = np.zeros((2 * n, 2 * cells.fixed.shape[1]))
+    for place in range(n):
+        rows = slice(2 * place, 2 * place + 2)
+        error[rows, rows] = np.outer(root[place], root[place]) * dispersion
+        own[rows, 2 * cells.member[place] : 2 * cells.member[place] + 2] = [[1, 0], [1, 1]]
+        fixed[rows] = np.kron([[1, 0], [1, 1]], cells.fixed[place])
+    covariance = error + own @ np.kron(np.eye(12), spread) @ own.T
+    working = rng.multivariate_normal(np.zeros(2 * n), covariance).reshape(n, 2)
+    inverse = np.linalg.inv(covariance)
+    project = inverse - inverse @ fixed @ np.linalg.solve(fixed.T @ inverse @ fixed, fixed.T @ inverse)
+    model = mixed_logit._Linear(cells, working, noise, dispersion)
+    pull, covariance = model.scores(spread)
+    assert pull == pytest.approx(own.T @ project @ working.ravel())
+    assert covariance == pytest.approx(own.T @ project @ own, abs=1e-8)
+    added = covariance[1::2, 1::2]
+    draws = rng.multivariate_normal(np.zeros(12), added, 40_000, method="eigh")
+    share = np.mean(np.square(draws).sum(axis=1) >= pull[1::2] @ pull[1::2])
+    assert 0.05 < share < 0.95
+    assert mixed_logit.alike_p(model, spread) == pytest.approx(share, abs=0.03)
 
 
 def test_variances_and_coefficients_are_near_those_of_statsmodels() -> None:
