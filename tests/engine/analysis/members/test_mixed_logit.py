@@ -108,8 +108,8 @@ def test_pulls_of_members_are_those_of_plain_matrices() -> None:
     added = covariance[1::2, 1::2]
     draws = rng.multivariate_normal(np.zeros(12), added, 40_000, method="eigh")
     share = np.mean(np.square(draws).sum(axis=1) >= pull[1::2] @ pull[1::2])
-    assert 0.05 < share < 0.95
-    assert mixed_logit.alike_p(model, spread) == pytest.approx(share, abs=0.03)
+    assert 0.02 < share < 0.98
+    assert mixed_logit.alike_p(model, spread) == pytest.approx(share, abs=0.02)
 
 
 def test_variances_and_coefficients_are_near_those_of_statsmodels() -> None:
