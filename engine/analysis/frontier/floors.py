@@ -26,20 +26,36 @@ class Floor:
     """Column that names the group behind the number, where there is one."""
     factor: float = 100.0
     """Times so much the number is what people set."""
+    unit: str = "%"
+    is_cost: bool = False
+    """Whether it bounds what a network costs, which is measured of some networks only and no matter of chance."""
 
 
 FLOORS: dict[str, Floor] = {
     "accuracy": Floor("accuracy", "Accuracy at least", True, "accuracy below {limit:.1f} %"),
     "lowest": Floor("lowest", "No group below", True, "{group} below {limit:.1f} %", "lowest_group"),
     "loss": Floor(
-        "loss", "No group loses more than", False, "{group} loses more than {limit:.1f} points", "loss_group"
+        "loss",
+        "No group loses more than",
+        False,
+        "{group} loses more than {limit:.1f} points",
+        "loss_group",
+        unit="points",
+    ),
+    "bytes": Floor("bytes", "File at most", False, "file above {limit:.1f} kB", "", 1e-3, "kB", True),
+    "zipped": Floor("bytes_zipped", "Zipped at most", False, "zipped above {limit:.1f} kB", "", 1e-3, "kB", True),
+    "macs": Floor(
+        "macs", "Multiplications at most", False, "above {limit:.2f} million multiplications", "", 1e-6, "million", True
+    ),
+    "milliseconds": Floor(
+        "milliseconds", "Milliseconds at most", False, "slower than {limit:.2f} ms", "", 1.0, "ms", True
     ),
 }
 """What may be asked of a point. A number that is measured of some networks only, as milliseconds, is a row here and a
 column of the points; a point without the number breaks the floor."""
 
 Limits = Mapping[str, float]
-"""Floor -> its limit as a share; floors that are not set are left out."""
+"""Floor -> its limit in the column's own unit, a share but for costs; floors that are not set are left out."""
 
 
 def with_extremes(points: pd.DataFrame, means: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:

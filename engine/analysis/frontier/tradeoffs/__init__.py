@@ -1,0 +1,1 @@
+"""What a choice trades: costs of networks, two stakeholders, why a point is not chosen."""
