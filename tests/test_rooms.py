@@ -20,6 +20,7 @@ LAYERS = (
     {"__main__"},
     {"commands"},
     {"api"},
+    {"jobs"},
     {"sweeps", "exchange", "shipping"},
     {"runs"},
     {"fairness"},
@@ -29,7 +30,7 @@ LAYERS = (
     {"datasets", "networks", "pruning"},
     {"analysis"},
     {"run_spec", "study_folders", "table"},
-    {"setting", "import_path", "plain_names"},
+    {"setting", "import_path", "plain_names", "access"},
     {"errors"},
 )
 """The engine's rooms from the command line down; a room imports those below it, and no neighbour of its own layer."""

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from engine import __version__
+from engine.access import acting_as, this_user
 from engine.commands.trust import as_trusted
 from engine.errors import PruneScopeError
 
@@ -15,6 +16,7 @@ COMMANDS = {
     "list": "list_tables",
     "run": "run_one",
     "sweep": "run_sweep",
+    "jobs": "background.job_commands",
     "show": "show_study",
     "regression": "fit_regression",
     "analyse": "analyse_study",
@@ -36,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 done, 1 a mistake that was said, 2 arguments that make no sense, 130 interrupted."""
     options = parsed(sys.argv[1:] if arguments is None else arguments, program_name(sys.argv[0]))
     try:
-        with as_trusted(options):
+        with as_trusted(options), acting_as(this_user()):
             return options.act(options) or 0
     except PruneScopeError as error:
         print(f"{error}".replace(MODULE, options.program), file=sys.stderr)

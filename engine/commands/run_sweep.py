@@ -1,6 +1,5 @@
 """`sweep plan`, `sweep status` and `sweep run`: many runs at once."""
 
-import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace, _SubParsersAction
@@ -14,6 +13,7 @@ from engine.specs.preset import load_preset, preset_names
 from engine.store.study import Study
 from engine.sweeps.sweep import run_sweep, sweep_status
 from engine.sweeps.worker import RunContext
+from engine.sweeps.worker_count import default_workers
 
 
 def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
@@ -98,14 +98,3 @@ def run(options: Namespace) -> int:
 
 def _runs(n: int) -> str:
     return f"{n:,} run{'s' * (n != 1)}"
-
-
-def default_workers(device: str) -> int:
-    """One process per core on a CPU; four per GPU, because networks this small leave one mostly idle."""
-    import torch
-
-    if device.startswith("cuda") or (device == "auto" and torch.cuda.is_available()):
-        return 4 * max(1, torch.cuda.device_count())
-    if device == "mps" or (device == "auto" and torch.backends.mps.is_available()):
-        return 2
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -20,7 +20,12 @@ class ProcessIdentity:
 
 def this_process() -> ProcessIdentity:
     """The process that asks."""
-    return ProcessIdentity(this_host(), os.getpid(), _began(os.getpid()))
+    return process_here(os.getpid())
+
+
+def process_here(process: int) -> ProcessIdentity:
+    """The process of this number on this machine."""
+    return ProcessIdentity(this_host(), process, _began(process))
 
 
 @cache

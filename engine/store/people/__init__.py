@@ -1,0 +1,1 @@
+"""What people did in a study, and how two of them agree."""
