@@ -6,8 +6,9 @@ from engine.analysis.columns import VARIANT
 from pages.shared import formats, protocol
 from pages.shared.cache import catalog
 from pages.shared.cache.kept import kept
-from pages.shared.frame import MENU, open_page, shared_link
+from pages.shared.frame import open_page, shared_link
 from pages.shared.layout import answer, side_by_side
+from pages.shared.menu import MENU
 from pages.views.overview import contents, words
 
 frame = open_page("app.py")

@@ -37,7 +37,10 @@ def read_ahead() -> None:
     from engine.analysis.curves.baseline import CONTROL
     from engine.errors import PruneScopeError
     from engine.store.files import remove_left_beside
-    from pages.shared import protocol  # noqa: F401
+    from pages.shared import (
+        menu,
+        protocol,  # noqa: F401
+    )
     from pages.shared.cache import catalog
     from pages.views.overview import contents, words  # noqa: F401
 
@@ -48,6 +51,7 @@ def read_ahead() -> None:
             for experiment in catalog.experiments(source)[:1]:
                 catalog.class_names(source, experiment)
                 catalog.flags(source, experiment, CONTROL)
+                menu.missing(source)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.specs.preset import preset_names
-from pages.shared.frame import MENU
+from pages.shared.menu import MENU
 
 TOP = Path(__file__).resolve().parents[1]
 PAGES = [*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"), *(TOP / "data").glob("*.md")]

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from pages.shared.frame import MENU
+from pages.shared.menu import MENU
 from tests.support.server import DIRECT, free_port
 from tests.support.visitor import Visitor
 

@@ -18,33 +18,9 @@ from pages.shared import bound, candidate, formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.collector import keep_memory_free
+from pages.shared.menu import MENU, draw_menu
 from pages.shared.names import BASELINE_LABELS, dataset_name, network_name, technique_name, treatment_name
 
-
-@dataclass(frozen=True)
-class Entry:
-    """One page of the menu: its file, its name, its icon, and the question that it answers."""
-
-    file: str
-    label: str
-    icon: str
-    question: str
-
-
-MENU = (
-    Entry("app.py", "Overview", ":material/home:", "What does pruning hide behind a steady accuracy?"),
-    Entry("pages/class_curves.py", "Class curves", ":material/show_chart:", "Which classes fall first?"),
-    Entry("pages/writers.py", "Writers", ":material/groups:", "Who loses, and does their writing explain it?"),
-    Entry("pages/harmed.py", "Harmed examples", ":material/broken_image:", "Which examples does compression change?"),
-    Entry("pages/subgroups.py", "Subgroups", ":material/diversity_3:", "Whose errors grow?"),
-    Entry("pages/causes.py", "Causes", ":material/biotech:", "Why do some groups lose more?"),
-    Entry("pages/mitigation.py", "Mitigation", ":material/handyman:", "What does training against gaps change?"),
-    Entry("pages/frontier.py", "Frontier", ":material/stacked_line_chart:", "Which pruned network should we ship?"),
-    Entry("pages/distortion.py", "Recall distortion", ":material/balance:", "Does pruning widen gaps between classes?"),
-    Entry("pages/regression.py", "Regression", ":material/query_stats:", "Which classes lose, all else equal?"),
-    Entry("pages/bring.py", "Bring your own", ":material/upload:", "What do these pages say of my models?"),
-    Entry("pages/method.py", "Method", ":material/menu_book:", "How are these numbers made?"),
-)
 STYLE = """
 .stMainBlockContainer {padding: 2.5rem 3rem 3rem}
 @media (max-width: 1100px) {
@@ -170,8 +146,10 @@ def _open(file: str, with_study: bool) -> str | None:
     _carry(file)
     with st.sidebar:
         st.markdown("### PruneScope")
-        _menu()
+        above = st.container()
         name = _study() if with_study else None
+        with above:
+            draw_menu(file, shared_link(), _menu_source(name))
     st.html(f"<style>{STYLE}</style>")
     st.header(entry.label, anchor=False)
     st.caption(entry.question)
@@ -197,10 +175,11 @@ def shared_link() -> dict[str, list[str]]:
     return link | {key: [value] if isinstance(value, str) else list(map(str, value)) for key, value in texts.items()}
 
 
-def _menu() -> None:
-    link = shared_link()
-    for entry in MENU:
-        st.page_link(entry.file, label=entry.label, icon=entry.icon, help=entry.question, query_params=link)
+def _menu_source(name: str | None) -> Source | None:
+    """The study whose pages the menu offers: the one that is chosen, on a page without it the one chosen before."""
+    names = catalog.study_names()
+    chosen = name or next(iter(shared_link().get("study", [])), "") or next(iter(names), "")
+    return catalog.source(chosen) if chosen in names else None
 
 
 def _study() -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from pages.shared.frame import MENU
+from pages.shared.menu import MENU
 from tests.browser.conftest import GROUNDS, Watched
 
 pytestmark = pytest.mark.quiet

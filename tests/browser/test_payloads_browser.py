@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pages.shared import formats
-from pages.shared.frame import MENU
+from pages.shared.menu import MENU
 from tests.browser.conftest import GROUNDS, Watched
 from tests.browser.payloads import EVERYTHING, PAYLOADS, SOME
 

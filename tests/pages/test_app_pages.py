@@ -31,7 +31,7 @@ from pages.shared.cache import catalog as load
 from pages.shared.cache import points as load_points
 from pages.shared.cache.between import Between
 from pages.shared.cache.catalog import Experiment, Source
-from pages.shared.frame import MENU, Entry
+from pages.shared.menu import MENU, Entry
 from pages.shared.names import variant_name
 from pages.views.method import words as method
 from pages.views.overview import words as flags

@@ -18,7 +18,7 @@ from engine.runs.run import run_experiment
 from engine.store.files import TEMPORARY
 from engine.store.study import Study
 from pages.shared.cache import catalog as load
-from pages.shared.frame import MENU
+from pages.shared.menu import MENU
 from tests.pages.conftest import NASTY, TOP, OpenPage, words
 from tests.support.harness.cache_watch import CacheWatch, watched_caches
 from tests.support.studies import make_study

@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.frame import MENU
+from pages.shared.menu import MENU
 from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[3]

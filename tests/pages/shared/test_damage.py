@@ -12,7 +12,7 @@ from engine.store import catalog
 from engine.store.annotations import write_mark
 from engine.store.study import Study
 from engine.store.verification.verify import verify_study
-from pages.shared.frame import MENU
+from pages.shared.menu import MENU
 from tests.pages.conftest import OpenPage
 from tests.support.studies import make_study
 
