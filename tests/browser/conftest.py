@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import (
@@ -18,6 +19,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from pages.shared.menu import MENU
 from tests.browser.payloads import EVERYTHING, PAYLOADS, SOME
 from tests.support.harness.reruns import note_second_try
 from tests.support.planted.regions import make_regions
@@ -68,8 +70,16 @@ class Watched:
         return self.page
 
     def follow(self, label: str) -> Page:
-        """Go to a page by the menu and wait until it is drawn."""
-        self.page.get_by_test_id("stSidebar").get_by_role("link", name=label, exact=True).click()
+        """Go to a page by the menu and wait until it is drawn; to one that is grey there by its address."""
+        entry, side = next(entry for entry in MENU if entry.label == label), self.page.get_by_test_id("stSidebar")
+        closed = side.locator(f".st-key-menu-{entry.group.replace(' ', '-')} details:not([open]) > summary")
+        if closed.count():
+            closed.click()
+        link = side.get_by_role("link", name=label, exact=True)
+        if side.get_by_text(f"{label} · ").count():
+            self.page.goto(f"{self.home}/{Path(entry.file).stem}?{urlsplit(self.page.url).query}")
+        else:
+            link.click()
         expect(self.page).to_have_title(f"{label} · PruneScope")
         self.settle()
         return self.page
