@@ -99,7 +99,7 @@ def writers(
     columns = member_columns(examples)
     by = by or next(iter(columns), None)
     if by is None or by not in examples:
-        allowed = [str(column) for column in examples if column not in ("example", "label")]
+        allowed = [str(column) for column in examples if column not in ("example", "example_id", "label")]
         raise (
             unknown_name(by, allowed, f"column of {name}")
             if by

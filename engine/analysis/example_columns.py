@@ -9,6 +9,11 @@ MANY_MEMBERS = 10
 """A column with fewer values has no members worth drawing."""
 
 
+def example_ids(examples: pd.DataFrame) -> pd.Series:
+    """What the user calls each example; where the data have no such names, its number."""
+    return examples.get("example_id", examples["example"]).astype(str)
+
+
 def group_columns(examples: pd.DataFrame) -> list[str]:
     """Columns that part the examples into a few groups."""
     others = _names(examples)
@@ -31,4 +36,4 @@ def attribute_columns(examples: pd.DataFrame) -> list[str]:
 
 
 def _names(examples: pd.DataFrame) -> pd.DataFrame:
-    return examples.drop(columns=["example", "label"], errors="ignore").select_dtypes(exclude="floating")
+    return examples.drop(columns=["example", "example_id", "label"], errors="ignore").select_dtypes(exclude="floating")

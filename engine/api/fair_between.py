@@ -128,7 +128,9 @@ def _example_sets(study: Study, levels: pd.DataFrame, columns: Sequence[str]) ->
     names = sorted({examples_name(study.run_record(run).spec) for run in _runs(levels)})
     tables = {name: study.examples(name) for name in names}
     if not any(set(columns) <= {*table, CLASS} for table in tables.values()):
-        named = sorted({str(c) for table in tables.values() for c in table if c not in ("example", "label")})
+        named = sorted(
+            {str(c) for table in tables.values() for c in table if c not in ("example", "example_id", "label")}
+        )
         lacking = next((c for c in columns if not any(c in {*table, CLASS} for table in tables.values())), None)
         if lacking is None:
             raise PruneScopeError(f"No examples of this study have all of {', '.join(columns)}; cross fewer columns.")

@@ -24,4 +24,5 @@ def provenance_of(workspace: Workspace, step: str, seconds: float, stopped: str)
         "seconds": round(seconds, 1),
         "stopped": stopped,
         **({"data": note} if note else {}),
+        "data_sha256": workspace.data_digest,
     }

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from engine.datasets.attributes import class_table, example_table
 from engine.fairness.diagnostics import Diagnosis
 from engine.fairness.lagrangian import negative_weights
 from engine.fairness.reweighting import mitigated_training
@@ -36,6 +35,7 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import Progress, RunSpec, Watcher
 from engine.runs.checkpoints import is_own_step, step_state
 from engine.runs.dense import Dense, dense_network, early_weights
+from engine.runs.kept_examples import keep_examples
 from engine.runs.level import (
     AfterCut,
     after_cut,
@@ -55,7 +55,7 @@ from engine.store.files import check_writable
 from engine.store.group_losses import MOST_GROUPS, loss_rows
 from engine.store.parquet import to_parquet
 from engine.store.run_tables import LevelResult, row_tables, run_tables
-from engine.store.study import Study, examples_name
+from engine.store.study import Study
 from engine.store.validation import VALIDATION, validation_table
 from engine.training.compaction import compacts
 from engine.training.costs import file_sizes, level_costs
@@ -111,18 +111,6 @@ def _computed(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher)
     study.clear_work(spec.key)
     warned = negative_weights([row for result in results for row in result.multipliers])
     return RunOutcome(spec.key, committed, stopped, warned, " ".join(filter(None, (dense.mended, run.mended))))
-
-
-def keep_examples(study: Study, spec: RunSpec, workspace: Workspace) -> None:
-    """Write the tables of examples, test and training side, and the class facts where the study lacks them."""
-    name = examples_name(spec)
-    if name not in study.example_sets():
-        facts = class_table(workspace.dataset)
-        if spec.imbalance != 1:
-            facts = facts.assign(n_available=facts["n_train"], n_train=workspace.class_sizes())
-        study.write_examples(name, example_table(workspace.dataset), facts)
-    if name not in study.training_sets():
-        study.write_training_examples(name, workspace.training_table())
 
 
 class _Run:

@@ -9,6 +9,7 @@ import pandas as pd
 import torch
 from torch import nn
 
+from engine.datasets.content import content_digest
 from engine.datasets.dataset_table import Dataset, Request, load_dataset
 from engine.datasets.groups import CLASS, Grouping, grouping
 from engine.datasets.long_tail import long_tailed
@@ -36,6 +37,8 @@ class Workspace:
     device: torch.device
     rows: np.ndarray
     validation_rows: np.ndarray
+    data_digest: str
+    """Of the data set's classes, labels, groups and pixels."""
 
     def new_network(self, spec: RunSpec, seed: int | None = None) -> nn.Module:
         """The network of the spec, with the weights that its seed gives it, or another."""
@@ -78,7 +81,7 @@ def open_workspace(spec: RunSpec, root: Path, device: str = "auto") -> Workspace
 
 def _open(spec: RunSpec, root: Path, device: torch.device) -> Workspace:
     request = Request(spec.split, spec.target, spec.groups, spec.image_size)
-    dataset, train, test = _on_device(spec.dataset, request, spec.network, root, device)
+    dataset, train, test, digest = _on_device(spec.dataset, request, spec.network, root, device)
     order = torch.randperm(len(train), generator=generator(spec.seed, 0, "validation"))
     n_validation = round(spec.validation * len(train))
     if not 0 < n_validation < len(train):
@@ -90,16 +93,17 @@ def _open(spec: RunSpec, root: Path, device: torch.device) -> Workspace:
         rows = long_tailed(dataset.train.labels, order.numpy(), spec.validation, spec.imbalance)
         held_out, kept = map(torch.from_numpy, rows)
     parts = train.part(kept), train.part(held_out), test
-    return Workspace(dataset, *parts, device, kept.numpy(), held_out.numpy())
+    return Workspace(dataset, *parts, device, kept.numpy(), held_out.numpy(), digest)
 
 
 @lru_cache(maxsize=1)
 def _on_device(
     key: str, request: Request, network: str, root: Path, device: torch.device
-) -> tuple[Dataset, Split, Split]:
+) -> tuple[Dataset, Split, Split, str]:
     dataset = with_shared_images(load_dataset(key, root, request))
     height, width = dataset.train.images.shape[-2:]
     size = input_size(NETWORKS[network], height, width, request.image_size)
     like = dataset.train.images
     train = make_split(dataset.train.images, dataset.train.labels, like, size, device)
-    return dataset, train, make_split(dataset.test.images, dataset.test.labels, like, size, device)
+    test = make_split(dataset.test.images, dataset.test.labels, like, size, device)
+    return dataset, train, test, content_digest(dataset)

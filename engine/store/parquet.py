@@ -13,14 +13,19 @@ from engine.run_spec import SCHEMA
 from engine.store.files import PLACEHOLDER, checksum_ok, embed_checksum
 
 _VERSION, _KIND, _SEAL = b"prunescope-schema", b"prunescope-kind", b"prunescope-sha256"
+_DATA = b"prunescope-data"
+"""Of a table of examples: the digest of the data set that they are of."""
 _SMALL = 1_000_000
 _SEALED = re.compile(_SEAL + rb"..?([0-9a-f]{64})", re.DOTALL)
 
 
-def to_parquet(table: pd.DataFrame | pa.Table, kind: str, seal: bool = False) -> bytes:
-    """The table as a Parquet file that says its kind and version and, if it is to have a seal, its own digest."""
+def to_parquet(table: pd.DataFrame | pa.Table, kind: str, seal: bool = False, data: str = "") -> bytes:
+    """The table as a Parquet file that says its kind and version and, if it is to have a seal, its own digest.
+
+    `data` is the digest of the data set that it is of, where that is known.
+    """
     arrow = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table, preserve_index=False)
-    arrow = arrow.replace_schema_metadata({_VERSION: str(SCHEMA), _KIND: kind})
+    arrow = arrow.replace_schema_metadata({_VERSION: str(SCHEMA), _KIND: kind} | ({_DATA: data} if data else {}))
     buffer = io.BytesIO()
     options = {"compression": "zstd", "compression_level": 9, "write_statistics": False, "store_schema": True}
     with pq.ParquetWriter(buffer, arrow.schema, **options) as writer:
@@ -58,9 +63,15 @@ def _check_facts(facts: Mapping[bytes, bytes], name: str, is_sealed: bool) -> No
     version = facts.get(_VERSION, b"").decode(errors="replace")
     if version != str(SCHEMA):
         raise PruneScopeError(f"{name} has schema version {version or 'none'}; this engine reads version {SCHEMA}.")
-    unknown = set(facts) - {_VERSION, _KIND, b"ARROW:schema", *((_SEAL,) if is_sealed else ())}
+    unknown = set(facts) - {_VERSION, _KIND, _DATA, b"ARROW:schema", *((_SEAL,) if is_sealed else ())}
     if unknown:
         raise PruneScopeError(f"{name} is damaged: it says {sorted(unknown)[0]!r} of itself, which no engine writes.")
+
+
+def data_of(content: bytes) -> str:
+    """The digest of the data set that a table of examples is of; empty where an older engine wrote it."""
+    with pq.ParquetFile(pa.BufferReader(content)) as file:
+        return str((file.metadata.metadata or {}).get(_DATA, b""), "ascii")
 
 
 def seal_of(content: bytes) -> bytes | None:

@@ -12,7 +12,7 @@ from engine.errors import PruneScopeError
 from engine.run_spec import DEFAULTS, RunSpec
 from engine.store import catalog
 from engine.store.files import remove_folder, write_file
-from engine.store.parquet import from_parquet, seal_of, to_parquet
+from engine.store.parquet import data_of, from_parquet, seal_of, to_parquet
 from engine.store.run_files import RunFiles, RunRecord
 from engine.store.run_tables import decode
 from engine.store.validation import VALIDATION, split_rows
@@ -61,6 +61,10 @@ class Study(RunFiles):
         """One row per example of the training side of a set's data: label, groups. Runs hold some out to validate."""
         return self._training_table(name, None)
 
+    def data_digest(self, name: str) -> str:
+        """Digest of the data set that a set of examples is of: labels, groups and pixels; empty where none was kept."""
+        return data_of(self.read_bytes(f"examples/{name}.parquet"))
+
     def lacks_examples(self, spec: RunSpec) -> bool:
         """Whether examples of a finished run are gone: those that it was tested on, or that it was validated on."""
         name = examples_name(spec)
@@ -71,11 +75,11 @@ class Study(RunFiles):
         """One row per class of a set: name, training and test counts, mean entropy of its training images."""
         return self._example_table(name, f"{name}{_CLASSES}")
 
-    def write_examples(self, name: str, examples: pd.DataFrame, classes: pd.DataFrame) -> None:
-        """Keep the test examples and class facts of a data set; those that are there stay."""
+    def write_examples(self, name: str, examples: pd.DataFrame, classes: pd.DataFrame, data: str = "") -> None:
+        """Keep the test examples and class facts of a data set; those that are there stay. `data` is its digest."""
         self.check_example_name(name)
         self._write_examples(f"{name}{_CLASSES}", classes)
-        self._write_examples(name, examples)
+        self._write_examples(name, examples, data)
 
     def check_example_name(self, name: str) -> None:
         """Refuse a name for test examples that the training side of others has."""
@@ -109,10 +113,10 @@ class Study(RunFiles):
         file = f"examples/{table}.parquet"
         return from_parquet(self.read_bytes(file), file, columns).to_pandas()
 
-    def _write_examples(self, table: str, rows: pd.DataFrame) -> None:
+    def _write_examples(self, table: str, rows: pd.DataFrame, data: str = "") -> None:
         path = self.path / "examples" / f"{table}.parquet"
         if not path.exists():
-            write_file(path, to_parquet(rows, "examples", seal=True))
+            write_file(path, to_parquet(rows, "examples", seal=True, data=data))
 
     def _example_files(self) -> set[str]:
         return {path.name.removesuffix(".parquet") for path in (self.path / "examples").glob("*.parquet")}

@@ -58,7 +58,8 @@ def execute_run(spec: RunSpec, context: RunContext, watch: Watcher = lambda prog
 
 
 def _compute(spec: RunSpec, study: Study, context: RunContext, watch: Watcher) -> tuple[RunState, str]:
-    from engine.runs.run import keep_examples, run_experiment
+    from engine.runs.kept_examples import keep_examples
+    from engine.runs.run import run_experiment
     from engine.runs.workspace import open_workspace
 
     was_there = study.has_run(spec.key)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from engine.analysis.columns import is_mitigated
 from engine.analysis.curves.working_levels import last_within, last_working
-from engine.analysis.example_columns import group_columns, member_columns
+from engine.analysis.example_columns import example_ids, group_columns, member_columns
 from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.store.study import examples_name
@@ -41,6 +41,11 @@ class ExampleSet:
     def class_names(self) -> dict[int, str]:
         """Names of the classes by their numbers."""
         return dict(zip(self.classes["class"].astype(int), self.classes["name"].astype(str), strict=True))
+
+    @cached_property
+    def example_ids(self) -> np.ndarray:
+        """What the user calls each example; its number where the data have no names of their own."""
+        return example_ids(self.examples).to_numpy()
 
     @cached_property
     def group_columns(self) -> list[str]:

@@ -38,7 +38,9 @@ def test_harmed_says_how_many_change_and_shows_a_card_each(brought: Path, open_p
 def test_a_mark_is_kept_with_the_study(brought: Path, open_page: OpenPage) -> None:
     app = open_page("pages/harmed.py", "animals", root=brought, show="All")
     card = next(control for control in app.get("button_group") if "Mark example" in str(control.proto.label))
-    example = int(card.proto.label.split()[-1])
+    name = card.proto.label.split()[-1]
+    assert name.startswith("img"), "the user's own name of the example, not a row number"
+    example = int(name.removeprefix("img"))
     card.set_value("ambiguous").run()
     marks = read_marks(Study(brought / "animals"), "animals")
     assert marks[["example", "mark"]].values.tolist() == [[example, "ambiguous"]]

@@ -107,7 +107,9 @@ def nesting_columns(members: pd.DataFrame, most: int = 9) -> list[str]:
 
 def _nesting(examples: pd.DataFrame, code: NDArray[np.intp], member: str) -> dict[str, NDArray[np.object_]]:
     """Values of the columns, attributes and labels apart, that have one value per member."""
-    others = examples.drop(columns=["example", "label", member], errors="ignore").select_dtypes(exclude="floating")
+    others = examples.drop(columns=["example", "example_id", "label", member], errors="ignore").select_dtypes(
+        exclude="floating"
+    )
     numbers = {column: pd.factorize(values)[0] for column, values in others.items()}
     first = np.unique(code, return_index=True)[1]
     return {

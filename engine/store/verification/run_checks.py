@@ -35,6 +35,8 @@ class Tested:
     """Their table, with the name of each one's class."""
     n_training: int | None = None
     """Examples of the training side; None where it is not there or damaged."""
+    data: str = ""
+    """Digest of the data set; empty where none was kept."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,9 @@ def _check_run(record: RunRecord, tables: Mapping[str, pa.Table], tested: Tested
     _require_equal("levels of its predictions", said["level"], numbers)
     if tested is None:
         return
+    data = record.provenance.get("data_sha256", "")
+    if data and tested.data and data != tested.data:
+        raise ValueError("it was computed on other data than those that the study keeps the examples of")
     n_levels, n_classes, labels = len(numbers), tested.n_classes, tested.labels
     _require_equal("levels of its classes", classes["level"], np.repeat(numbers, n_classes))
     _require_equal("numbers of its classes", classes["class"], np.tile(np.arange(n_classes), n_levels))

@@ -126,7 +126,8 @@ def _examples(study: Study, name: str) -> Tested:
         raise ValueError("its examples are not numbered from 0")
     if not np.array_equal(np.bincount(labels, minlength=n_classes), facts["n_test"]):
         raise ValueError("its labels differ in number from what its classes say")
-    return Tested(labels, n_classes, examples.assign(**{CLASS: facts["name"].to_numpy()[labels]}))
+    named = examples.assign(**{CLASS: facts["name"].to_numpy()[labels]})
+    return Tested(labels, n_classes, named, data=study.data_digest(name))
 
 
 def _with_training(study: Study, name: str, tested: Tested) -> Tested:

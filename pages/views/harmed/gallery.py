@@ -131,13 +131,13 @@ def _show_card(
 ) -> None:
     example_set, divergence = exemplars.example_set, exemplars.divergence
     names, row = example_set.class_names, example_set.examples.iloc[example]
-    label = int(row["label"])
+    label, name = int(row["label"]), example_set.example_ids[example]
     before, compressed = (
         votes(predicted[:, [example]], len(example_set.classes))[0]
         for predicted in (exemplars.networks.before, exemplars.networks.compressed)
     )
     alt = (
-        f"Example {example}, true class {names.get(label, label)}. "
+        f"Example {name}, true class {names.get(label, label)}. "
         f"{BASELINE_LABELS[exemplars.networks.kind]}: {_in_words(before, names)}. "
         f"Compressed: {_in_words(compressed, names)}."
     )
@@ -150,11 +150,11 @@ def _show_card(
     st.caption(
         f"**{rank}** · true **{formats.plain(names.get(label, label))}** · score {divergence.taxicab[example]} of "
         f"{2 * divergence.n_models}{' · modal' if divergence.modal[example] else ''}  \n"
-        f"{f'{groups} · ' if groups else ''}example {example}"
+        f"{f'{groups} · ' if groups else ''}example {formats.plain(name)}"
     )
     key = f"mark-{example_set.name}-{example}-{mark}"
     st.segmented_control(
-        f"Mark example {example}",
+        f"Mark example {name}",
         list(MARKS),
         default=mark,
         key=key,
@@ -186,7 +186,8 @@ def gallery_table(exemplars: Exemplars, order: np.ndarray, marks: pd.DataFrame) 
     """One row per example that is left: labels, votes, score, groups, attributes, mark; for people and spreadsheets."""
     names, n_classes = exemplars.example_set.class_names, len(exemplars.example_set.classes)
     examples = exemplars.example_set.examples.iloc[order]
-    table = pd.DataFrame({"example": order, "true class": [names.get(int(c), str(c)) for c in examples["label"]]})
+    ids = exemplars.example_set.example_ids[order]
+    table = pd.DataFrame({"example": ids, "true class": [names.get(int(c), str(c)) for c in examples["label"]]})
     before = BASELINE_LABELS[exemplars.networks.kind].lower()
     for title, predicted in ((before, exemplars.networks.before), ("compressed", exemplars.networks.compressed)):
         counts = votes(predicted[:, order], n_classes)
@@ -194,7 +195,7 @@ def gallery_table(exemplars: Exemplars, order: np.ndarray, marks: pd.DataFrame) 
     table["taxicab"] = exemplars.divergence.taxicab[order]
     table["modal"] = exemplars.divergence.modal[order]
     table["tied"] = exemplars.divergence.tied[order]
-    others = examples.drop(columns=["example", "label"]).reset_index(drop=True)
+    others = examples.drop(columns=["example", "example_id", "label"], errors="ignore").reset_index(drop=True)
     marked = marks.set_index("example")[["mark", "note", "time"]].reindex(order).reset_index(drop=True)
     return pd.concat([table, marked, others], axis=1)
 

@@ -37,12 +37,12 @@ def show_member(
     found = example_images(source, example_set.spec, labels, "Labels and predictions are")
     if found.images is None:
         show_problem(found)
-        _show_table(table.assign(example=where), compared, of)
+        _show_table(table.assign(example=example_set.example_ids[where]), compared, of)
         return
     _show_sheets(table, found.images[where], of, dark)
     show_credit(found)
     with st.expander("As a table"):
-        _show_table(table.assign(example=where), compared, of)
+        _show_table(table.assign(example=example_set.example_ids[where]), compared, of)
 
 
 def summary(row: pd.Series, table: pd.DataFrame, compared: NetworkPair, of: Words) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from engine.analysis.columns import is_mitigated
-from engine.analysis.example_columns import attribute_columns, group_columns, member_columns
+from engine.analysis.example_columns import attribute_columns, example_ids, group_columns, member_columns
 
 N = 300
 EXAMPLES = pd.DataFrame(
@@ -28,6 +28,12 @@ def test_members_are_many_with_five_examples_each_most_first() -> None:
 def test_groups_are_two_to_twenty_and_neither_label_nor_number() -> None:
     assert group_columns(EXAMPLES) == ["few", "visit"]
     assert group_columns(EXAMPLES[["example", "label"]]) == []
+
+
+def test_the_users_own_ids_are_names_not_groups() -> None:
+    few = EXAMPLES.head(12).assign(example_id=[f"img{number}" for number in range(12)])
+    assert group_columns(few[["example", "example_id", "label"]]) == []
+    assert example_ids(few)[3] == "img3" and example_ids(EXAMPLES)[3] == "3"
 
 
 def test_attributes_are_floats_that_differ_absolute_tilt_first() -> None:
