@@ -6,6 +6,7 @@ import pandas as pd
 from rich.table import Table
 
 from engine.commands.progress import wide_console
+from engine.errors import PruneScopeError
 from engine.store import catalog
 from engine.store.study import Study
 
@@ -18,8 +19,11 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
 
 
 def show_study(options: Namespace) -> None:
-    """Print one line per run: what it is, and its accuracy dense and at its last level."""
-    found, console = catalog.refresh(Study(options.study)), wide_console()
+    """Print one line per run: what it is, its accuracy before pruning, where that is recorded, and at its last level."""
+    study, console = Study(options.study), wide_console()
+    if not study.path.is_dir():
+        raise PruneScopeError(f"There is no study in {study.path}.")
+    found = catalog.refresh(study)
     levels = pd.concat([found.levels, found.control_levels], ignore_index=True)
     if levels.empty:
         console.print(f"No finished run in {options.study}; `{options.program} run --help` says how to make one.")
@@ -29,7 +33,10 @@ def show_study(options: Namespace) -> None:
     table = Table("run", *heads, box=None, header_style="bold")
     for run, rows in levels.groupby("run", observed=True, sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
-        facts = [str(last["level"]), f"{first['accuracy']:.1%}", f"{last['sparsity']:.2%}", f"{last['accuracy']:.1%}"]
+        dense = f"{first['accuracy']:.1%}" if first["sparsity"] == 0 else "not recorded"
+        facts = [str(last["level"]), dense, f"{last['sparsity']:.2%}", f"{last['accuracy']:.1%}"]
         table.add_row(str(run), *(str(first[name]) for name in identity), *facts)
     console.print(table)
-    console.print(f"{levels['run'].nunique()} runs, {len(levels)} models.")
+    n_repeats = int(found.is_repeat.sum())
+    repeats = f" Another {n_repeats} repeat one of them with less kept, and are not counted." if n_repeats else ""
+    console.print(f"{levels['run'].nunique()} runs, {len(levels)} models.{repeats}")

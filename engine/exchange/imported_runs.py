@@ -62,6 +62,10 @@ def _levels(models: pd.DataFrame, run: RunKey) -> pd.DataFrame:
     for name, value in facts.items():
         same &= (models[name] == value).to_numpy()
     rows = models[same]
+    if (
+        (rows["level"] == 0) & (rows["sparsity"] > 0)
+    ).any():  # steps counted from 0: level 0 is dense, and nothing else
+        rows = rows.assign(level=rows["level"] + 1)
     if not (rows["sparsity"] == 0).any() and not (rows["level"] == 0).any():
         dense = models["technique"].isin(DENSE) & (models["network"] == facts["network"])
         dense &= (models["seed"] == facts["seed"]) & (models["sparsity"] == 0)

@@ -27,7 +27,7 @@ from engine.store.catalog_segments import (
     read_segments,
     save_segments,
 )
-from engine.store.catalog_tables import KINDS, WORDS, Part, Tables
+from engine.store.catalog_tables import KINDS, WORDS, Part, Tables, repeated_runs
 from engine.store.catalog_tables import empty_tables as empty_tables
 from engine.store.catalog_tables import joined_tables as joined_tables
 from engine.store.catalog_tables import merged_tables as merged_tables
@@ -59,6 +59,11 @@ class Catalog:
             self.runs["technique"].isin(controls) & (self.runs["schedule"] != IMPORTED)
         ).to_numpy()
         return is_control
+
+    @cached_property
+    def is_repeat(self) -> NDArray[np.bool_]:
+        """Which rows of `runs` are a training that another row has, with more of it kept."""
+        return repeated_runs(self.runs, self.study.run_record)
 
     @cached_property
     def n_levels(self) -> NDArray[np.int64]:
@@ -153,16 +158,16 @@ class Catalog:
     def _identities(self) -> dict[bool, tuple[NDArray[np.bool_], pd.DataFrame]]:
         """For pruned runs (False) and controls (True): which rows of `runs` they are, and what identifies them."""
         runs = self.runs[["run", *IDENTITY[:-1], "protocol", "seed"]]
-        is_control = self.is_control
-        if not is_control.any():
-            return {False: (~is_control, runs), True: (is_control, runs)}
+        once = ~self.is_repeat
+        if once.all() and not self.is_control.any():
+            return {False: (once, runs), True: (~once, runs)}
         named = [name for name in runs if name != "seed"]
         return {
             controls: (
                 wanted,
                 runs.assign(**{name: runs[name].where(wanted).cat.remove_unused_categories() for name in named}),
             )
-            for controls, wanted in ((False, ~is_control), (True, is_control))
+            for controls, wanted in ((False, ~self.is_control & once), (True, self.is_control & once))
         }
 
 

@@ -1,13 +1,15 @@
 """The rows of a catalog: what a run adds to the tables of runs, levels and classes, and how such tables become one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
-from engine.run_spec import IDENTITY
+from engine.errors import PruneScopeError
+from engine.run_spec import IDENTITY, IMPORTED
 from engine.specs.mitigation import mitigation_words
 from engine.specs.protocol import protocol
 from engine.store.run_files import RunRecord
@@ -98,6 +100,30 @@ def merged_tables(old: Tables, kept: set[str], new: Tables) -> Tables:
         rows = np.argsort(after, kind="stable")[np.count_nonzero(after < 0) :]
         tables[kind] = table.take(rows).set_column(0, "row", pa.array(after[rows]))
     return tables
+
+
+def repeated_runs(runs: pd.DataFrame, record: Callable[[str], RunRecord]) -> np.ndarray:
+    """Which rows of `runs` are the same training as another, which keeps more of it or comes first by its key.
+
+    Runs may differ in what they keep beside the predictions and in nothing else; the same seed must not count twice.
+    """
+    same = [*IDENTITY, "protocol"]
+    repeats = np.zeros(len(runs), bool)
+    several = runs.duplicated(same, keep=False).to_numpy() & (runs["schedule"] != IMPORTED).to_numpy()
+    for _, rows in runs[several].groupby(same, observed=True, sort=False):
+        places = runs.index.get_indexer(rows.index)
+        kept = max(range(len(rows)), key=lambda place: (_richness(rows["run"].iloc[place], record), -place))
+        repeats[np.delete(places, kept)] = True
+    return repeats
+
+
+def _richness(run: str, record: Callable[[str], RunRecord]) -> tuple[int, bool, bool]:
+    """How much a run keeps beside its predictions; nothing where it cannot be read."""
+    try:
+        spec = record(str(run)).spec
+    except PruneScopeError:
+        return -1, False, False
+    return len(spec.diagnose), spec.keep_scores, spec.keep_checkpoints
 
 
 def _run_row(key: str, record: RunRecord) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class ExampleSet:
     @cached_property
     def example_ids(self) -> np.ndarray:
         """What the user calls each example; its number where the data have no names of their own."""
-        return example_ids(self.examples).to_numpy()
+        return np.asarray(example_ids(self.examples))
 
     @cached_property
     def group_columns(self) -> list[str]:

@@ -101,7 +101,7 @@ def experiments(source: Source) -> list[Experiment]:
 
 def n_models(catalog: Catalog) -> pd.Series:
     """How many models each experiment has, most first; by the columns of EXPERIMENT."""
-    runs = catalog.runs.assign(n=catalog.n_levels)[~catalog.is_control]
+    runs = catalog.runs.assign(n=catalog.n_levels)[~catalog.is_control & ~catalog.is_repeat]
     return runs.groupby(list(EXPERIMENT), observed=True)["n"].sum().sort_values(ascending=False, kind="stable")
 
 

@@ -29,7 +29,7 @@ def figures(catalog: Catalog) -> dict[str, tuple[str, str]]:
     return {
         "Runs": (formats.count(len(runs)), "A run is one network, trained and then pruned level by level."),
         "Models": (
-            formats.count(int(catalog.n_levels[~catalog.is_control].sum())),
+            formats.count(int(catalog.n_levels[~catalog.is_control & ~catalog.is_repeat].sum())),
             "A model is one run at one level. The study keeps what each says of every test example.",
         ),
         "Seeds": (formats.count(runs["seed"].nunique()), "Runs with different seeds differ in nothing but chance."),
@@ -73,7 +73,7 @@ def not_whole(catalog: Catalog) -> list[str]:
 
 def _pruned(catalog: Catalog) -> pd.DataFrame:
     """The runs that are no controls."""
-    return catalog.runs[~catalog.is_control]
+    return catalog.runs[~catalog.is_control & ~catalog.is_repeat]
 
 
 def _runs(n: int) -> str:

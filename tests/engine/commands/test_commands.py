@@ -33,6 +33,23 @@ def test_run_then_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "1 runs, 3 models" in capsys.readouterr().out
 
 
+def test_show_of_no_study_fails_as_verify_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("show", "verify"):
+        assert main([command, "--study", str(tmp_path / "typo")]) == 1
+        assert "There is no study in" in capsys.readouterr().err
+    assert not (tmp_path / "typo").exists()
+
+
+def test_show_never_calls_a_pruned_accuracy_dense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{n},{n % 2},{n % 2 if n else 1},0.9" for n in range(10)]
+    (tmp_path / "mine.csv").write_text("\n".join(["id,y_true,y_pred,sparsity", *rows]) + "\n")
+    assert main(["import", str(tmp_path / "mine.csv"), "--study", str(tmp_path / "mine")]) == 0
+    capsys.readouterr()
+    assert main(["show", "--study", str(tmp_path / "mine")]) == 0
+    line = next(text for text in capsys.readouterr().out.splitlines() if "imported" in text)
+    assert "not recorded" in line and line.count("90.0%") == 1
+
+
 def test_show_of_nothing_says_how_to_begin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "--study", str(tmp_path)]) == 0
     assert "python -m engine run" in capsys.readouterr().out

@@ -133,3 +133,26 @@ def test_a_study_that_cannot_be_written_to_is_read(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(catalog_segments, "write_file", refuse)
     assert len(study.levels()) == 6
     assert not (tmp_path / "catalog").exists()
+
+
+def test_one_seed_counts_once_whatever_its_runs_keep(tmp_path: Path) -> None:
+    study = made_study(tmp_path, 2)
+    plain = catalog.refresh(study)
+    n_rows = len(plain.levels), len(plain.classes)
+    poorer = write_made_run(study, replace(SPEC, keep_scores=False))
+    fuller = write_made_run(study, replace(SPEC, keep_checkpoints=True))
+    diagnosed = write_made_run(study, replace(SPEC, diagnose=("class",)))
+    found = catalog.refresh(study)
+    assert (len(found.levels), len(found.classes)) == n_rows and found.is_repeat.sum() == 3
+    counted = set(found.levels["run"].astype(str))
+    assert diagnosed in counted and not {SPEC.key, poorer, fuller} & counted
+    shutil.rmtree(study.path / "runs" / diagnosed)
+    assert fuller in set(catalog.refresh(study).levels["run"].astype(str))
+
+
+def test_runs_that_differ_in_any_setting_of_the_training_count_each(tmp_path: Path) -> None:
+    study = made_study(tmp_path, 2)
+    for changes in ({"epochs": 7}, {"momentum": 0.5}, {"mitigation": "after"}, {"imbalance": 3}, {"weight_decay": 0.1}):
+        write_made_run(study, replace(SPEC, **changes))
+    found = catalog.refresh(study)
+    assert not found.is_repeat.any() and found.levels["run"].nunique() == 7
