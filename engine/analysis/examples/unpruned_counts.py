@@ -28,8 +28,6 @@ CELLS = 1 << 30
 CONFIDENCE = 0.95
 FEW = 4
 """Networks below which nothing says how sure an excess of halves is: a half must lose one and keep one."""
-MANY = 6
-"""Networks from which halves of them number twenty or more."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Excess:
     """changed - unpruned"""
     low: float
     high: float
-    """95 % interval of the excess over seeds, by a jackknife; NaN where seeds are too few."""
+    """95 % interval of the excess over seeds; NaN where seeds are too few."""
 
     @property
     def is_told(self) -> bool:
@@ -67,7 +65,7 @@ def beside_halves(unpruned: Ints, pruned: Ints, n_classes: int, seed: int = 0) -
     n = len(unpruned)
     if n < 2:
         return None
-    before, after = _one_hot(unpruned, pruned, n_classes)
+    before, after = _one_hot(unpruned, pruned, n_classes=n_classes)
     splits = half_splits(n, max(4, CELLS // max(1, 3 * (n + 1) * before[0].size)), seed)
     counts = np.array([_split_counts(before, after, split) for split in splits])
     changed, nothing = counts[:, 0, 0], counts[:, 0, 1]
@@ -78,31 +76,36 @@ def beside_halves(unpruned: Ints, pruned: Ints, n_classes: int, seed: int = 0) -
 
 def beside_control(baseline: Ints, pruned: Ints, dense: Ints, control: Ints, n_classes: int) -> Excess:
     """The baseline against pruned networks, and the dense ones against those that trained as long without pruning; all
-    (n_models, n_examples) of the same seeds. `baseline` is one of the last two."""
-    before, after = _one_hot(baseline, pruned, n_classes)
-    first, second = _one_hot(dense, control, n_classes)
-    n = len(dense)
-    rows = []
-    for kept in (list(range(n)), *kept_halves(n)):
-        rows.append([_changed(a[kept].sum(axis=0), b[kept].sum(axis=0)) for a, b in ((before, after), (first, second))])
-    counts = np.array(rows, float)
-    excess = counts[:, 0] - counts[:, 1]
-    error = np.sqrt((n - n // 2) / (n // 2) * np.var(excess[1:])) if n > 2 else np.nan
-    # Halves tell a variance better than single seeds do: in simulations as if from twice the degrees of freedom.
-    freedom = 2 * (n - 1) if n >= MANY else n - 1
-    return _excess(n, counts[:1, 0], counts[:1, 1], _ends(float(excess[0]), float(error), freedom))
+    (n_models, n_examples) of the same seeds. `baseline` is one of the last two.
 
-
-def kept_halves(n: int, seed: int = 0) -> list[list[int]]:
-    """What stays of 0 to n - 1 when half goes: every choice, or a seeded sample.
-
-    Half and not one, because a most frequent label jumps: leaving out one at a time overstates its error twofold.
+    Where pruning does nothing, a seed's pruned and its other unpruned network could change places. The error is how far
+    the excess is from 0 when half of the seeds have them changed: what all seeds have in common cancels, and a mean of
+    differences would have Student's error exactly. Sets stay as large as they are, because a most frequent label jumps:
+    leaving seeds out overstates the error.
     """
-    size = n - n // 2
-    if comb(n, size) <= MOST_SUBSETS:
-        return [list(kept) for kept in combinations(range(n), size)]
+    other = control if np.array_equal(baseline, dense) else dense
+    before, after, second = _one_hot(baseline, pruned, other, n_classes=n_classes)
+    usual, total, n = before.sum(axis=0), after.sum(axis=0) + second.sum(axis=0), len(dense)
+
+    def counts(votes: Votes) -> tuple[int, int]:
+        return _changed(usual, votes), _changed(usual, total - votes)
+
+    changed, nothing = counts(after.sum(axis=0))
+    swapped = [counts(after.sum(axis=0) + (second - after)[swap].sum(axis=0)) for swap in swapped_halves(n)]
+    excess = np.array([one - two for one, two in swapped], float)
+    half = n // 2
+    error = n / np.sqrt(4 * half * (n - half)) * np.std(excess) if n > 2 else np.nan
+    ends = _ends(float(changed - nothing), float(error), n - 1)
+    return _excess(n, np.array([float(changed)]), np.array([float(nothing)]), ends)
+
+
+def swapped_halves(n: int, seed: int = 0) -> list[list[int]]:
+    """Half of 0 to n - 1, the smaller one: every choice, or a seeded sample."""
+    half = n // 2
+    if comb(n, half) <= MOST_SUBSETS:
+        return [list(swap) for swap in combinations(range(n), half)]
     random = np.random.default_rng(seed)
-    return [sorted(map(int, random.permutation(n)[:size])) for _ in range(MOST_SUBSETS)]
+    return [sorted(map(int, random.permutation(n)[:half])) for _ in range(MOST_SUBSETS)]
 
 
 def half_splits(n: int, most: int = MOST_SPLITS, seed: int = 0) -> list[Split]:
@@ -124,12 +127,11 @@ def _all_splits(n: int, half: int) -> Iterator[Split]:
                 yield first, second
 
 
-def _one_hot(first: Ints, second: Ints, n_classes: int) -> tuple[Votes, Votes]:
-    """Each network's vote on the examples on which not all of both sets agree, (n_models, n_examples, n_classes)."""
-    split = (first != first[0]).any(axis=0) | (second != first[0]).any(axis=0)
+def _one_hot(first: Ints, *others: Ints, n_classes: int) -> list[Votes]:
+    """Each network's vote on the examples on which not all of all sets agree, (n_models, n_examples, n_classes)."""
+    split = np.any([(said != first[0]).any(axis=0) for said in (first, *others)], axis=0)
     labels = np.arange(n_classes)
-    before, after = ((said[:, split, None] == labels).astype(np.int16) for said in (first, second))
-    return before, after
+    return [(said[:, split, None] == labels).astype(np.int16) for said in (first, *others)]
 
 
 def _split_counts(before: Votes, after: Votes, split: Split) -> list[tuple[float, float]]:

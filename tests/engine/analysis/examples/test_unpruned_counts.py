@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import t as student
+from scipy.stats import ttest_rel
 
 from engine.analysis.examples import unpruned_counts
 from engine.analysis.examples.exemplars import divergence
-from engine.analysis.examples.unpruned_counts import Excess, beside_control, beside_halves, half_splits
+from engine.analysis.examples.unpruned_counts import Excess, beside_control, beside_halves, half_splits, swapped_halves
 
 N_DRAWS = 1000 if os.environ.get("PRUNESCOPE_FULL") else 60
 
@@ -56,19 +57,28 @@ def test_a_control_is_counted_with_the_same_seeds(
     control = data.draw(arrays(np.uint8, dense.shape, elements=st.integers(0, n_classes - 1)))
     found = beside_control(dense, pruned, dense, control, n_classes)
     assert (found.changed, found.unpruned) == (modal(dense, pruned, n_classes), modal(dense, control, n_classes))
-    n, gone = len(dense), len(dense) // 2
-    halves = [list(kept) for kept in combinations(range(n), n - gone)]
-    left = [
-        modal(dense[kept], pruned[kept], n_classes) - modal(dense[kept], control[kept], n_classes) for kept in halves
-    ]
+    n, half = len(dense), len(dense) // 2
+    swapped = []
+    for swap in combinations(range(n), half):
+        here, there = pruned.copy(), control.copy()
+        here[list(swap)], there[list(swap)] = control[list(swap)], pruned[list(swap)]
+        swapped.append(modal(dense, here, n_classes) - modal(dense, there, n_classes))
     if n > 2:
-        error = np.sqrt((n - gone) / gone * np.var(left))
-        assert (found.high - found.low) / 2 == pytest.approx(
-            student.ppf(0.975, 2 * (n - 1) if n >= 6 else n - 1) * error
-        )
+        error = np.std(swapped) * n / np.sqrt(4 * half * (n - half))
+        assert (found.high - found.low) / 2 == pytest.approx(student.ppf(0.975, n - 1) * error)
         assert found.low + found.high == pytest.approx(2 * found.excess)
     else:
         assert np.isnan(found.low)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_swapped_halves_give_a_mean_the_error_of_a_paired_t_test(n: int) -> None:
+    """Of a mean of differences, which is what a count is where no label jumps."""
+    one, other = np.random.default_rng(n).normal(size=(2, n))
+    means = [np.where(np.isin(np.arange(n), swap), other - one, one - other).mean() for swap in swapped_halves(n)]
+    half = n // 2
+    error = np.std(means) * n / np.sqrt(4 * half * (n - half))
+    assert (one - other).mean() / error == pytest.approx(ttest_rel(one, other).statistic)
 
 
 @settings(max_examples=30, deadline=None)
@@ -102,6 +112,16 @@ def drawn(random: np.random.Generator, hard: np.ndarray, n_models: int = 6, spre
     return (wrong * random.integers(1, 3, wrong.shape)).astype(np.uint8)
 
 
+def against_control(n_models: int) -> list[bool]:
+    """Whether an excess over the control is told where pruning does nothing."""
+    random, told = np.random.default_rng(7), []
+    for _ in range(N_DRAWS):
+        hard = random.beta(0.3, 2, 1000)
+        dense, control, pruned = (drawn(random, hard, n_models) for _ in range(3))
+        told.append(beside_control(dense, pruned, dense, control, 3).is_told)
+    return told
+
+
 @cache
 def simulated(effect: float) -> list[tuple[Excess, Excess]]:
     """Halves and control where pruning multiplies how hard examples are."""
@@ -125,11 +145,20 @@ def test_where_pruning_does_nothing_the_excess_is_0_within_its_error() -> None:
 
 
 @pytest.mark.timeout(1800)
-def test_the_excess_over_the_control_is_told_as_often_as_it_says() -> None:
-    """At 5 %, 2 to 8 % of the intervals leave out 0 where there is nothing; those of halves are wider, 0 to 5 %."""
-    halves, control = (np.mean([found.is_told for found in each]) for each in zip(*simulated(1.0), strict=True))
-    slack = 0.0 if N_DRAWS == 1000 else 0.06
-    assert 0.02 - slack <= control <= 0.08 + slack and halves <= 0.05 + slack
+@pytest.mark.parametrize("n_models", [3, 4, 6])
+def test_the_excess_over_the_control_is_told_as_often_as_it_says(n_models: int) -> None:
+    """At 5 %, 3 to 7 % of the intervals leave out 0 where there is nothing."""
+    told, slack = np.mean(against_control(n_models)), 0.0 if N_DRAWS == 1000 else 0.06
+    print(f"{n_models} seeds: {told:.3f}")
+    assert 0.03 - slack <= told <= 0.07 + slack
+
+
+@pytest.mark.timeout(1800)
+def test_the_excess_of_halves_is_told_no_more_often_than_it_says() -> None:
+    """They have wider intervals, which leave out 0 in 0 to 5 %."""
+    told = np.mean([halves.is_told for halves, _ in simulated(1.0)])
+    print(f"{told:.3f}")
+    assert told <= (0.05 if N_DRAWS == 1000 else 0.11)
 
 
 @pytest.mark.timeout(1800)
