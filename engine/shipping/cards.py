@@ -13,7 +13,11 @@ def model_card(shipped: Shipped) -> str:
     spec = shipped.settings
     technique, baseline = _technique(shipped), baseline_words(shipped)
     lines = [
-        *_front_matter(shipped),
+        *front_matter(
+            f"{spec['network']}-{spec['technique']}",
+            str(spec["dataset"]),
+            [{"type": "accuracy", "value": round(shipped.accuracy, 6)}],
+        ),
         "",
         f"# {spec['network']} on {spec['dataset']}, {technique}, {100 * shipped.sparsity:.1f} % of weights cut",
         "",
@@ -34,7 +38,7 @@ def model_card(shipped: Shipped) -> str:
         "answers = scores.argmax(1)",
         "```",
         "",
-        f"Classes, in order: {', '.join(_text(name) for name in shipped.classes)}. Images are normalised inside.",
+        f"Classes, in order: {', '.join(map(markdown_text, shipped.classes))}. Images are normalised inside.",
         "",
         "## What it costs",
         "",
@@ -50,8 +54,9 @@ def model_card(shipped: Shipped) -> str:
         "",
         "## Where it comes from",
         "",
-        f"Study {_text(shipped.study)}, run `{shipped.run}`, level {shipped.level}, seed {spec.get('seed', 0)}; "
-        f"PruneScope {shipped.prunescope}, {shipped.made}. `prunescope check` tells whether the folder is whole.",
+        f"Study {markdown_text(shipped.study)}, run `{shipped.run}`, level {shipped.level}, "
+        f"seed {spec.get('seed', 0)}; PruneScope {shipped.prunescope}, {shipped.made}. `prunescope check` tells "
+        "whether the folder is whole.",
         "",
     ]
     return "\n".join(lines)
@@ -121,27 +126,20 @@ def bill_of_materials(shipped: Shipped) -> str:
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
-def _front_matter(shipped: Shipped) -> list[str]:
-    spec = shipped.settings
-    index = [
-        {
-            "name": f"{spec['network']}-{spec['technique']}",
-            "results": [
-                {
-                    "task": {"type": "image-classification"},
-                    "dataset": {"name": str(spec["dataset"]), "type": str(spec["dataset"]), "split": "test"},
-                    "metrics": [{"type": "accuracy", "value": round(shipped.accuracy, 6)}],
-                }
-            ],
-        }
-    ]
+def front_matter(name: str, dataset: str, metrics: list[dict[str, Any]]) -> list[str]:
+    """What Hugging Face reads at the head of a model card."""
+    results = {
+        "task": {"type": "image-classification"},
+        "dataset": {"name": dataset, "type": dataset, "split": "test"},
+        "metrics": metrics,
+    }
     facts = {
         "library_name": "pytorch",
         "pipeline_tag": "image-classification",
         "tags": ["pruned", "prunescope"],
-        "model-index": index,
+        "model-index": [{"name": name, "results": [results]}],
     }
-    return ["---", *[f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in facts.items()], "---"]
+    return ["---", *[f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items()], "---"]
 
 
 def _cost_table(shipped: Shipped) -> list[str]:
@@ -175,7 +173,8 @@ def _group_table(groups: list[GroupRow], baseline: str) -> list[str]:
     lines = [f"| | group | n | {baseline} | this model |", "| --- | --- | --- | --- | --- |"]
     for row in groups:
         was = "" if row.baseline is None else _percent(row.baseline)
-        lines.append(f"| {_text(row.grouping)} | {_text(row.group)} | {row.n:,} | {was} | {_percent(row.accuracy)} |")
+        names = f"{markdown_text(row.grouping)} | {markdown_text(row.group)}"
+        lines.append(f"| {names} | {row.n:,} | {was} | {_percent(row.accuracy)} |")
     return lines
 
 
@@ -201,7 +200,7 @@ def _percent(share: float | None) -> str:
     return "not known" if share is None else f"{100 * share:.2f} %"
 
 
-def _text(name: str) -> str:
+def markdown_text(name: str) -> str:
     """A name that ends no cell of a table and starts no markup."""
     plain = "".join(letter if letter.isprintable() else " " for letter in name)
     return "".join(f"\\{letter}" if letter in "|<>[]`*_\\#" else letter for letter in plain)
