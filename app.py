@@ -1,5 +1,7 @@
 """What does pruning hide behind a steady accuracy?"""
 
+from pathlib import Path
+
 import streamlit as st
 
 from engine.analysis.columns import VARIANT
@@ -9,37 +11,33 @@ from pages.shared.cache.kept import kept
 from pages.shared.frame import open_page, shared_link
 from pages.shared.layout import answer, side_by_side
 from pages.shared.menu import MENU
-from pages.views.overview import contents, words
+from pages.views.overview import contents, hero, words
+from pages.views.overview.hero import ways_on
 
 frame = open_page("app.py")
 asked = (frame.experiment, frame.techniques, frame.treatments, frame.baseline)
 red_flags = catalog.flags(frame.source, frame.experiment, frame.baseline)
 rows, names = frame.keep(red_flags.table), frame.class_names
 
-# -- the answer -------------------------------------------------------------------------------------------------------
-answer(kept(frame.source, "headline", asked, lambda: words.headline_sentence(rows, frame.experiment, names)))
-details = kept(
-    frame.source,
-    "details",
-    asked,
-    lambda: f"{words.detail_sentences(rows)} {words.detail_training(rows, frame.source, frame.experiment)}",
-)
-st.markdown(details)
+# -- the answer, and the picture that shows it ------------------------------------------------------------------------
+found = kept(frame.source, "hero", asked, lambda: hero.find_hero(rows, frame.source, frame.experiment, frame.baseline))
+answer(kept(frame.source, "sentence", asked, lambda: words.hero_sentence(rows, found, frame.experiment, names)))
+hero.draw_hero(kept(frame.source, "payload", asked, lambda: hero.payload(found, frame.source, frame.experiment)))
 link = shared_link()
-with st.container(border=True, width="content", key="way-on"):
-    st.page_link(
-        "pages/frontier.py",
-        label="**Open the frontier**",
-        icon=":material/stacked_line_chart:",
-        help="Choose the network to ship.",
-        query_params=link,
+ways = st.container(horizontal=True, key="ways-on")
+for file, label, icon, text in ways_on(found):
+    with ways.container(border=True, width="content", key=f"way-{Path(file).stem}"):
+        st.page_link(file, label=f"**{label}**", icon=icon, help=text, query_params=link)
+with st.expander("How sure is this?"):
+    st.markdown(kept(frame.source, "headline", asked, lambda: words.headline_sentence(rows, frame.experiment, names)))
+    st.markdown(
+        kept(
+            frame.source,
+            "details",
+            asked,
+            lambda: f"{words.detail_sentences(rows)} {words.detail_training(rows, frame.source, frame.experiment)}",
+        )
     )
-
-# -- what is loaded ---------------------------------------------------------------------------------------------------
-everything = catalog.load_catalog(frame.source)
-figures = kept(frame.source, "figures", (), lambda: contents.figures(everything))
-for column, (label, (n, text)) in zip(st.columns(4), figures.items(), strict=True):
-    column.metric(label, n, help=text or None, border=True)
 
 # -- red flags --------------------------------------------------------------------------------------------------------
 st.markdown(
@@ -89,6 +87,8 @@ for column, entries in zip(side_by_side("pages", [1, 1]), (MENU[1:half], MENU[ha
         label = f"**{entry.label}** · {entry.question}"
         column.page_link(entry.file, label=label, icon=entry.icon, query_params=link)
 
+# -- what is loaded ---------------------------------------------------------------------------------------------------
+everything = catalog.load_catalog(frame.source)
 st.markdown(
     "##### All experiments in this study",
     help="Runs that differ in data set, split, network or protocol are never averaged. Hours of computing, all runs "
@@ -106,3 +106,6 @@ st.table(
 )
 for sentence in kept(frame.source, "not whole", (), lambda: contents.not_whole(everything)):
     st.caption(formats.plain(sentence))
+figures = kept(frame.source, "figures", (), lambda: contents.figures(everything))
+for column, (label, (n, text)) in zip(st.columns(4), figures.items(), strict=True):
+    column.metric(label, n, help=text or None, border=True)

@@ -42,7 +42,7 @@ def read_ahead() -> None:
         protocol,  # noqa: F401
     )
     from pages.shared.cache import catalog
-    from pages.views.overview import contents, words  # noqa: F401
+    from pages.views.overview import contents, hero, words  # noqa: F401
 
     with suppress(OSError, PruneScopeError):
         remove_left_beside(catalog.studies_root())
@@ -50,7 +50,8 @@ def read_ahead() -> None:
         with suppress(PruneScopeError):
             for experiment in catalog.experiments(source)[:1]:
                 catalog.class_names(source, experiment)
-                catalog.flags(source, experiment, CONTROL)
+                flags = catalog.flags(source, experiment, CONTROL).table
+                hero.payload(hero.find_hero(flags, source, experiment, CONTROL), source, experiment)
                 menu.missing(source)
 
 

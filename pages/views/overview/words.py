@@ -10,6 +10,7 @@ from pages.shared import formats
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.names import subject_name, variant_name
 from pages.shared.training_note import training_sentence
+from pages.views.overview.hero import Hero
 
 WITHIN = 0.01
 """How much accuracy may be lost for it to count as kept; `red_flags` takes the same."""
@@ -39,6 +40,35 @@ def headline_sentence(flags: pd.DataFrame, experiment: Experiment, names: Mappin
         return f"**No pruned {name} stays within 1 point of the dense network's accuracy.**"
     kept = f"{name} can lose {formats.sparsity(flag['sparsity'])} of its weights within 1 point of accuracy"
     return f"**{kept}, {_losses(flag, names)}.**{_largest_loss(flags, flag, names)}"
+
+
+def hero_sentence(flags: pd.DataFrame, hero: Hero | None, experiment: Experiment, names: Mapping[int, str]) -> str:
+    """The finding in at most 20 words: what is cut, what that costs all together, and whom it costs most; markdown."""
+    flag, surest = sparsest_flag(flags), largest_loss(flags)
+    if flag is None:
+        if hero is None:
+            return headline_sentence(flags, experiment, names)
+        place, pays = hero.stop, hero.pays
+        return (
+            f"**Even the mildest cut, {formats.sparsity(pays.sparsity[place])} of the weights, costs "
+            f"{formats.points_in_words(pays.total_losses[place])} overall.**"
+        )
+    chance = surest is None or _may_be_chance(*surest)
+    row, kind = (flag, "class") if surest is None else surest
+    change = row["accuracy"] - row["dense_accuracy"]
+    overall = f"{'costs' if change <= 0 else 'gains'} {formats.points_in_words(change)} overall"
+    cut = f"Cutting {formats.sparsity(row['sparsity'])} of the weights {overall}"
+    if chance:
+        return f"**{cut}; no class or group surely loses more.**"
+    return f"**{cut}, but {_costs(row, kind, names)}.**"
+
+
+def _costs(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
+    """What it costs whom, as in "4.0 points on class 9 (0.7 to 7.3)"."""
+    who = f"on class {_who(flag, kind, names)}" if kind == "class" else f"for {_who(flag, kind, names)}"
+    ends = [-100 * flag[f"{kind}_{end}"] for end in ("high", "low")]
+    doubt = "one run" if any(map(pd.isna, ends)) else " to ".join(f"{end:z.1f}" for end in ends)
+    return f"{formats.points_in_words(flag[f'{kind}_change'])} {who} ({doubt})"
 
 
 def _losses(flag: pd.Series, names: Mapping[int, str]) -> str:

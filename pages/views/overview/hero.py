@@ -1,0 +1,220 @@
+"""The picture "Who pays?": what the browser gets to draw it, and the words around it."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from PIL import Image
+
+from engine.analysis.columns import CLASS
+from engine.analysis.curves.flag_picks import largest_loss, sparsest_flag
+from engine.analysis.example_columns import FEW_GROUPS
+from engine.errors import PruneScopeError
+from engine.store.images import images_name
+from pages.shared import formats
+from pages.shared.cache.catalog import Experiment, Source, example_set, examples, spec
+from pages.shared.cache.images import carried_images
+from pages.shared.cache.who_pays import OneModel, WhoPays, payers
+from pages.shared.names import Variant, baseline_name
+
+HERE = Path(__file__).parent
+PAYS, GONE = 0.03, 0.10
+"""Whoever loses this much pays; a tile is all but gone, and a bar at its end, at the second."""
+MOST_BARS = 20
+SIDE, ACROSS = 28, 20
+"""Pixels of a thumbnail, and how many stand beside each other in the sheet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hero:
+    """Who pays under one model, and the level at which the picture comes to rest: its place among the levels."""
+
+    pays: WhoPays
+    variant: Variant
+    stop: int
+
+    @property
+    def word(self) -> tuple[str, str]:
+        """What a party is called: one, and several."""
+        if self.pays.column == CLASS:
+            return "class", "classes"
+        name = self.pays.column.replace("_", " ")
+        return (name, f"{name}s") if len(self.pays.parties) > FEW_GROUPS else (name, "groups")
+
+
+def find_hero(flags: pd.DataFrame, source: Source, experiment: Experiment, baseline: str) -> Hero | None:
+    """The model with the surest loss behind a kept accuracy, else the first; None where nothing can be compared."""
+    row = _row(flags)
+    if row is None:
+        return None
+    variant = (str(row["technique"]), str(row["treatment"]), str(row["mitigation"]))
+    found = payers(OneModel(source, experiment, variant, baseline))
+    if found is None:
+        return None
+    level = None if pd.isna(row["level"]) else int(row["level"])
+    least = 1 + int(np.argmin(found.total_losses[1:]))
+    return Hero(found, variant, found.levels.index(level) if level in found.levels else least)
+
+
+def _row(flags: pd.DataFrame) -> pd.Series | None:
+    """The flag that the picture is of."""
+    if flags.empty:
+        return None
+    surest = largest_loss(flags)
+    sparsest = sparsest_flag(flags)
+    return surest[0] if surest is not None else flags.iloc[0] if sparsest is None else sparsest
+
+
+# -- what the browser draws -------------------------------------------------------------------------------------------
+
+
+def payload(hero: Hero | None, source: Source, experiment: Experiment) -> dict[str, Any] | None:
+    """All that the picture needs: names, losses in tenths of a point, texts, a sheet of thumbnails if there are any."""
+    if hero is None:
+        return None
+    pays, order = hero.pays, _order(hero)
+    many = len(pays.parties) > FEW_GROUPS
+    images = _thumbnails(hero, source, experiment, order) if many and pays.column != CLASS else None
+    sheet, grey = images if images is not None else ("", True)
+    losses = np.rint(1000 * pays.losses[:, order].T).astype(int)
+    content = {
+        "look": "tiles" if many and pays.column != CLASS else "bars",
+        "parties": [pays.parties[place] for place in order],
+        "losses": losses.tolist(),
+        "total_losses": np.rint(1000 * pays.total_losses).astype(int).tolist(),
+        "total": [formats.percent(value) for value in pays.total],
+        "sparsity": [formats.sparsity(value) for value in pays.sparsity],
+        "stop": hero.stop,
+        "pays": round(1000 * PAYS),
+        "gone": round(1000 * max(GONE, 1.25 * float(pays.losses[hero.stop].max()) if not many else GONE)),
+        "sprite": sheet,
+        "grey": grey,
+        "side": SIDE,
+        "across": ACROSS,
+        "words": _words(hero, bool(sheet), len(order)),
+    }
+    return content | {"id": hashlib.sha256(repr(content).encode()).hexdigest()[:12]}
+
+
+def _order(hero: Hero) -> list[int]:
+    """Places of the parties, who loses most where the picture rests first; of many bars only the first are drawn."""
+    order: list[int] = np.argsort(-hero.pays.losses[hero.stop], kind="stable").tolist()
+    tiles = len(order) > FEW_GROUPS and hero.pays.column != CLASS
+    return order if tiles else order[:MOST_BARS]
+
+
+def _thumbnails(hero: Hero, source: Source, experiment: Experiment, order: list[int]) -> tuple[str, bool] | None:
+    """A picture of every party, as one sheet in a data address, and whether it is ink alone; None without images."""
+    settings = spec(source, experiment)
+    try:
+        carried = carried_images(source, images_name(settings.dataset, settings.split))
+    except PruneScopeError:
+        return None
+    labels = examples(source, example_set(source, experiment))["label"].to_numpy()
+    if carried is None or not np.array_equal(carried[1], labels):
+        return None
+    return sheet_of(carried[0][hero.pays.exemplars[order]])
+
+
+def sheet_of(images: np.ndarray) -> tuple[str, bool]:
+    """Images, uint8 (n, channels, height, width), as one PNG in a data address; grey ones are ink on nothing."""
+    grey = images.shape[1] == 1
+    sheet = Image.new("LA" if grey else "RGB", (SIDE * ACROSS, SIDE * -(-len(images) // ACROSS)))
+    for place, pixels in enumerate(images):
+        shown = Image.fromarray(np.ascontiguousarray(pixels[0] if grey else np.moveaxis(pixels, 0, -1)))
+        shown = shown.resize((SIDE, SIDE)) if shown.size != (SIDE, SIDE) else shown
+        tile = Image.merge("LA", (Image.new("L", shown.size), shown)) if grey else shown
+        sheet.paste(tile, (SIDE * (place % ACROSS), SIDE * (place // ACROSS)))
+    buffer = BytesIO()
+    sheet.save(buffer, "PNG", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}", grey
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def finding(hero: Hero) -> str:
+    """What the picture shows where it rests, in a sentence; plain text."""
+    pays, (one, several) = hero.pays, hero.word
+    losses = pays.losses[hero.stop]
+    worst, n = int(losses.argmax()), int((losses >= PAYS).sum())
+    total = float(pays.total_losses[hero.stop])
+    moved = f"loses {formats.points_in_words(total)}" if total > 0 else f"gains {formats.points_in_words(total)}"
+    return (
+        f"At {formats.sparsity(pays.sparsity[hero.stop])} sparsity the total {moved}; {n} of {len(losses)} {several} "
+        f"{'loses' if n == 1 else 'lose'} {100 * PAYS:.0f} points or more, and {one} {pays.parties[worst]} loses most: "
+        f"{formats.points_in_words(max(losses[worst], 0.0))}."
+    )
+
+
+def _words(hero: Hero, pictured: bool, n_drawn: int) -> dict[str, str]:
+    pays, (one, several) = hero.pays, hero.word
+    tiles = len(pays.parties) > FEW_GROUPS and pays.column != CLASS
+    handwriting = pictured and one == "writer"
+    what = "A tile is a writer, shown by a digit of their own" if handwriting else f"A dot is a {one}"
+    fades = f"{what}. It fades as they lose accuracy; framed, they lose {100 * PAYS:.0f} points or more."
+    bars = f"Points of accuracy lost by each {one}; orange from {100 * PAYS:.0f} points on."
+    left_out = len(pays.parties) + pays.n_left_out - n_drawn
+    more = f" {formats.count(left_out)} more {several} are not drawn." if left_out else ""
+    against = f" Compared with {baseline_name(pays.kind)}, average of {formats.seeds(pays.n_seeds)}."
+    luck = " Some of it is luck: few examples stand behind each." if tiles else ""
+    pay = f"{100 * PAYS:.0f} points or more"
+    return {
+        "alt": finding(hero),
+        "total": "all together",
+        "change": "{change}",
+        "points": "pt",
+        "party": one,
+        "one": f"of {{of}} {several} loses {pay}",
+        "several": f"of {{of}} {several} lose {pay}",
+        "cut": "{sparsity} of the weights cut",
+        "spoken": f"{{sparsity}} of the weights cut: accuracy {{total}}, {{n}} of {{of}} {several} lose {pay}",
+        "slider": "Share of the weights that is cut",
+        "play": "Play",
+        "pause": "Pause",
+        "caption": f"{fades if tiles else bars}{luck}{more}{against}",
+    }
+
+
+def ways_on(hero: Hero | None) -> list[tuple[str, str, str, str]]:
+    """Where to go from the picture: file, label, icon and help of each button."""
+    who = "pages/class_curves.py"
+    if hero is not None and hero.pays.column != CLASS:
+        who = "pages/writers.py" if len(hero.pays.parties) > FEW_GROUPS else "pages/subgroups.py"
+    return [
+        (who, "See who pays", ":material/groups:", "Everybody's loss, one by one."),
+        ("pages/frontier.py", "Choose a model", ":material/stacked_line_chart:", "The network to ship."),
+    ]
+
+
+# -- the component ----------------------------------------------------------------------------------------------------
+
+
+def source_of(kind: str) -> str:
+    """The picture's own HTML, CSS or JavaScript."""
+    return (HERE / f"hero.{kind}").read_text(encoding="utf-8")
+
+
+def draw_hero(content: dict[str, Any] | None) -> None:
+    """The picture on the page, where there is one; it never asks for a rerun."""
+    if content is None:
+        return
+    _component()(data=content, key="who-pays")
+
+
+def _component() -> Any:
+    global _made
+    if _made is None:
+        _made = st.components.v2.component(
+            "prunescope_who_pays", html=source_of("html"), css=source_of("css"), js=source_of("js")
+        )
+    return _made
+
+
+_made: Any = None
