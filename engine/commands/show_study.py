@@ -19,7 +19,7 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
 
 
 def show_study(options: Namespace) -> None:
-    """Print one line per run: what it is, its accuracy before pruning, where that is recorded, and at its last level."""
+    """Print one line per run: what it is, and its accuracy dense, where that is recorded, and at its last level."""
     study, console = Study(options.study), wide_console()
     if not study.path.is_dir():
         raise PruneScopeError(f"There is no study in {study.path}.")

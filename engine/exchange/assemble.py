@@ -1,5 +1,6 @@
 """From examples as they were collected to a study of ordinary runs, staged in a folder of its own."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,13 +9,15 @@ import pandas as pd
 
 from engine.errors import PruneScopeError
 from engine.exchange.cells import WHOLE, natural, refused, shown
-from engine.exchange.example_set import ExampleSet, PredictionTable
-from engine.exchange.imported_runs import MODEL, run_specs, write_imported_run
+from engine.exchange.example_set import FILE, ExampleSet, PredictionBatch, PredictionTable
+from engine.exchange.imported_runs import MODEL, run_specs, runs_by_level, write_imported_run
 from engine.exchange.limits import LIMITS
 from engine.exchange.mapping import SCORES, ClassFacts, ColumnMapping
 from engine.exchange.messages import ExampleSetSummary
 from engine.store.run_tables import offset_type
 from engine.store.study import Study, examples_name
+
+_DIGITS = re.compile(r"(\d{1,15})")
 
 
 def stage_runs(
@@ -24,14 +27,15 @@ def stage_runs(
     summaries = []
     for collected in sets:
         table = assemble_predictions(collected, mapping)
-        specs = run_specs(collected, table.models, mapping)
+        runs = runs_by_level(table.models)
+        specs = run_specs(collected, runs, mapping)
         names = {examples_name(spec) for spec in specs.values()}
         if len(names) != 1:
             raise PruneScopeError(
                 f"The runs of {collected.dataset!r} name different examples: {', '.join(sorted(names))}."
             )
         study.write_examples(min(names), table.examples, table.classes)
-        n_models = sum(write_imported_run(study, spec, table, run, source) for run, spec in specs.items())
+        n_models = sum(write_imported_run(study, spec, table, runs[run], source) for run, spec in specs.items())
         summaries.append(_summary(min(names), table, len(specs), n_models))
     return summaries
 
@@ -51,7 +55,8 @@ def assemble_predictions(collected: ExampleSet, mapping: ColumnMapping) -> Predi
         raise PruneScopeError(
             f"{n_models:,} models on {n_examples:,} examples are more than {LIMITS.cells:,} predictions."
         )
-    order = _order(collected.ids.texts)
+    _refuse_unlabelled(collected)
+    order = _order(collected)
     position = np.empty(n_examples, np.int64)
     position[order] = np.arange(n_examples)
     filled = np.zeros(n_models * n_examples, bool)
@@ -60,12 +65,18 @@ def assemble_predictions(collected: ExampleSet, mapping: ColumnMapping) -> Predi
     scores = {role: np.zeros(len(filled), np.float64 if role == "loss" else np.float16) for role in roles}
     for batch in collected.batches:
         cell = batch.model.astype(np.int64) * n_examples + position[batch.example]
-        _refuse_twice(collected, cell, filled, batch.scores.get("row", batch.first_row + np.arange(len(cell))))
+        own_class = class_of_prediction[batch.prediction]
+        if collected.is_known and (filled[cell] & (prediction[cell] == own_class)).any():
+            new = ~(filled[cell] & (prediction[cell] == own_class))  # the study has these answers already
+            batch, cell, own_class = batch.only(new), cell[new], own_class[new]
+        _refuse_twice(collected, cell, filled, batch)
         filled[cell] = True
-        prediction[cell] = class_of_prediction[batch.prediction]
+        prediction[cell] = own_class
         for role in roles:
             scores[role][cell] = batch.scores[role]
     models = pd.DataFrame(list(collected.models), columns=list(MODEL))
+    for role, facts in collected.facts.items():
+        models[role] = [facts.get(number, np.nan) for number in range(len(models))]
     if not filled.all():
         model, example = divmod(int(np.argmin(filled)), n_examples)
         raise _missing_row(collected, models.iloc[model], collected.ids.texts[order[example]])
@@ -81,11 +92,11 @@ def assemble_predictions(collected: ExampleSet, mapping: ColumnMapping) -> Predi
 
 
 def _missing_row(collected: ExampleSet, model: pd.Series, example: str) -> PruneScopeError:
-    facts = ", ".join(f"{name} {model[name]}" for name in ("technique", "sparsity", "seed"))
+    facts = f"technique {model['technique']}, sparsity {model['sparsity']:g}, seed {model['seed']:g}"
     return refused(collected.prediction_column, None, f"the model {facts} has no row for example {shown(example)}.")
 
 
-def _refuse_twice(collected: ExampleSet, cell: np.ndarray, filled: np.ndarray, rows: np.ndarray) -> None:
+def _refuse_twice(collected: ExampleSet, cell: np.ndarray, filled: np.ndarray, batch: PredictionBatch) -> None:
     twice = filled[cell]
     if not twice.any():
         first_rows = np.unique(cell, return_index=True)[1]
@@ -93,20 +104,39 @@ def _refuse_twice(collected: ExampleSet, cell: np.ndarray, filled: np.ndarray, r
             return
         twice = np.ones(len(cell), bool)
         twice[first_rows] = False
-    first, ids = int(np.argmax(twice)), collected.ids.texts
-    example = ids[_order(ids)[int(cell[first]) % len(ids)]]
+    number = int(np.argmax(twice))
+    model, example = batch.model[number], batch.example[number]
+    earlier = next(place for other in collected.batches for place in other.places(model, example))
+    row = int(batch.rows[number]) % FILE
     raise refused(
-        collected.prediction_column, int(rows[first]), f"example {shown(example)} stands twice for the same model."
+        collected.prediction_column,
+        row if len(collected.files) == 1 else collected.row_words(int(batch.rows[number])),
+        f"example {shown(collected.ids.texts[example])} stands twice for the same model; the first time is "
+        f"{collected.row_words(earlier)}.",
     )
 
 
-def _order(ids: list[str]) -> np.ndarray:
-    """Examples numbered 0 to n - 1 go in that order, all others as they came."""
+def _refuse_unlabelled(collected: ExampleSet) -> None:
+    lacking = np.flatnonzero(collected.label < 0)
+    if len(lacking):
+        example = collected.ids.texts[lacking[0]]
+        raise PruneScopeError(
+            f"Example {shown(example)} has no label; {len(lacking):,} of {len(collected.label):,} examples have none."
+        )
+
+
+def _order(collected: ExampleSet) -> np.ndarray:
+    """The study's order where it has these examples; else by their names, numbers within them as numbers."""
+    ids = collected.ids.texts
+    if collected.is_known:
+        return np.arange(len(ids))
     if all(WHOLE.match(text) for text in ids):
-        values = np.array([int(text) for text in ids])
-        if np.array_equal(np.sort(values), np.arange(len(values))):
-            return np.argsort(values)
-    return np.arange(len(ids))
+        return np.argsort(np.array([int(text) for text in ids]), kind="stable")
+    return np.array(sorted(range(len(ids)), key=lambda number: _natural_key(ids[number])), np.int64)
+
+
+def _natural_key(text: str) -> tuple[tuple[str, int], ...]:
+    return tuple((part, 0) if not part.isdecimal() else ("", int(part)) for part in _DIGITS.split(text))
 
 
 def _classes(collected: ExampleSet, mapping: ColumnMapping) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -125,7 +155,9 @@ def _classes(collected: ExampleSet, mapping: ColumnMapping) -> tuple[list[str], 
             if text not in number_of:
                 why = "is none of the classes that the mapping names" if collected.declared else "is no example's label"
                 way = "" if collected.declared else "; if it is a class all the same, list all classes in the mapping"
-                raise refused(column, vocabulary.rows[text], f"{shown(text)} {why}{way}.")
+                place = vocabulary.rows[vocabulary.number[text]]
+                row = place % FILE if len(collected.files) == 1 else collected.row_words(place)
+                raise refused(column, row, f"{shown(text)} {why}{way}.")
     return (
         names,
         np.array([number_of[text] for text in collected.labels.texts], np.int64),

@@ -22,11 +22,14 @@ _LARGEST = {"seed": 2**31 - 1, "level": 1000, "n_weights": 2**62, "n_kept": 2**6
 """Roles of whole numbers, and the largest one allowed."""
 _SHARES = ("sparsity", "sparsity_asked", "validation_accuracy", "probability", "margin")
 _NEVER_MISSING = ("seed", "sparsity")
+FACTS = ("params", "macs", "latency_ms", "bytes", "bits")
+"""What a model costs whoever runs it: numbers of the model, not of its examples."""
 
 
-def refused(column: str, row: int | None, reason: str) -> PruneScopeError:
-    """The error for a column, or for one row of it."""
-    place = f"Column {shown(column)}" + (f", row {row:,}" if row is not None else "")
+def refused(column: str, row: int | str | None, reason: str) -> PruneScopeError:
+    """The error for a column, or for one row of it, which is a number or words such as "row 3 of b.csv"."""
+    where = f", row {row:,}" if isinstance(row, int) else f", {row}" if row else ""
+    place = f"Column {shown(column)}{where}"
     return PruneScopeError(f"{place}: {reason}")
 
 
@@ -121,6 +124,10 @@ def role_numbers(role: str, values: np.ndarray, column: str, first_row: int | No
         return values
     if role in _SHARES:
         _refuse_no_share(role, values, column, first_row)
+    if role in FACTS and (values < 0).any():
+        first = int(np.argmax(values < 0))
+        row = None if first_row is None else first_row + first
+        raise refused(column, row, f"{values[first]:g} is not allowed; it should be 0 or more.")
     if np.isinf(values).any():
         first = int(np.argmax(np.isinf(values)))
         raise refused(column, None if first_row is None else first_row + first, "the number is infinite.")

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.errors import PruneScopeError
-from engine.exchange.cells import constant_numbers, encoded, numbers, refused, role_numbers
+from engine.exchange.cells import FACTS, constant_numbers, encoded, numbers, refused, role_numbers, shown
 from engine.exchange.example_set import ExampleSet, ModelKey, PredictionBatch, Vocabulary
 from engine.exchange.limits import LIMITS
 from engine.exchange.mapping import (
@@ -23,24 +23,59 @@ from engine.exchange.mapping import (
 from engine.exchange.table_file import Table
 
 Columns = Mapping[str, pa.Array]
-UNSEEN_LABEL = -1
-UNSEEN_GROUP = -2
-"""An example that no row was read of yet; -1 is a group that its rows leave empty."""
+UNSEEN_LABEL = NO_GROUP = -1
 
 
-def collect_examples(table: Table, mapping: ColumnMapping) -> list[ExampleSet]:
-    """All rows of the table as the mapping reads them, one set of examples per data set and split."""
-    sets: dict[tuple[str, str], ExampleSet] = {}
-    for first_row, columns in table.batches(mapping.used_columns):
-        batch = RowBatch(columns, mapping, first_row, table.decimal)
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One file of an import: what the user calls it, its table, and what its columns mean."""
+
+    name: str
+    table: Table
+    mapping: ColumnMapping
+
+
+def collect_examples(parts: Sequence[Part], known: Sequence[ExampleSet] = ()) -> list[ExampleSet]:
+    """All rows of the files, one set of examples per data set and split; `known` has those of the study."""
+    sets = {(own.dataset, own.split): own for own in known}
+    for number, part in enumerate(parts):
+        for own in sets.values():
+            own.files.append(part.name)
+        before = [*([""] if known else []), *(earlier.name for earlier in parts[: number + 1])]
+        try:
+            _collect_part(part, sets, before)
+        except PruneScopeError as error:
+            raise PruneScopeError(f"{part.name}: {error}") if len(parts) > 1 else error from None
+    return [own for own in sets.values() if len(own.files) > (1 if own.is_known else 0) and own.batches]
+
+
+def _collect_part(part: Part, sets: dict[tuple[str, str], ExampleSet], files: list[str]) -> None:
+    for first_row, columns in part.table.batches(part.mapping.used_columns):
+        batch = RowBatch(columns, part.mapping, first_row, part.table.decimal)
         for (dataset, split), rows in batch.sets().items():
             collected = sets.get((dataset, split))
             if collected is None:
-                names = tuple(facts.name for facts in mapping.classes)
-                collected = sets[dataset, split] = ExampleSet(dataset, split, names)
-                collected.prediction_column = mapping.columns.get("prediction", "prediction")
+                names = tuple(facts.name for facts in part.mapping.classes)
+                collected = sets[dataset, split] = ExampleSet(dataset, split, names, list(files))
+            collected.prediction_column = part.mapping.columns.get("prediction", collected.prediction_column)
             batch.add_to(collected, rows)
-    return list(sets.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What rows say of their examples in one column: codes of its vocabulary, or numbers where it has none."""
+
+    example: np.ndarray
+    own: np.ndarray
+    rows: np.ndarray
+    column: str
+    vocabulary: Vocabulary | None = None
+
+    def words(self, value: float) -> str:
+        """One value as it stands in the file."""
+        if self.vocabulary is None:
+            return "nothing" if np.isnan(value) else f"{value:g}"
+        return "nothing" if value < 0 else shown(self.vocabulary.texts[int(value)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +104,8 @@ class RowBatch:
         column = self.mapping.columns.get(role, role)
         if role in self.mapping.columns:
             values = numbers(self.columns[column], column, self.first_row, self.decimal)
+        elif role == "sparsity" and role not in self.mapping.constants:
+            values = np.zeros(self.n_rows)  # a model of fewer bits, not pruned
         elif role in self.mapping.constants or role in DEFAULTS:
             values = constant_numbers(role, self.mapping.constants.get(role, DEFAULTS.get(role)), self.n_rows)
         else:
@@ -92,13 +129,16 @@ class RowBatch:
     def add_to(self, collected: ExampleSet, rows: np.ndarray) -> None:
         """Add these rows to the examples and predictions of their data set."""
         example = self._examples(collected, rows)
-        if self.mapping.layout == "wide":
-            for column, facts in self.mapping.models.items():
-                number = collected.models.setdefault(self._model_key(column, facts), len(collected.models))
-                self._add_predictions(collected, rows, np.full(len(rows), number), example, column)
-            return
-        model = self._models(collected, rows)
-        self._add_predictions(collected, rows, model, example, self.mapping.columns["prediction"])
+        for column, facts in self.mapping.models.items() if self.mapping.layout == "wide" else ():
+            number = collected.models.setdefault(self._model_key(column, facts), len(collected.models))
+            given = {role: value for role, value in facts.given().items() if role in FACTS}
+            for role, value in given.items():
+                collected.facts.setdefault(role, {})[number] = float(value)
+            self._add_predictions(collected, rows, np.full(len(rows), number), example, column)
+        if self.mapping.layout == "long" and self.mapping.says("prediction"):
+            model = self._models(collected, rows)
+            self._add_facts(collected, model, rows)
+            self._add_predictions(collected, rows, model, example, self.mapping.columns["prediction"])
 
     def _needed(self, codes: np.ndarray, rows: np.ndarray, column: str) -> None:
         empty = np.flatnonzero(codes[rows] < 0)
@@ -109,58 +149,77 @@ class RowBatch:
         """Numbers of the rows' examples; what is said of an example must be the same in every row."""
         codes, texts = self.text("example")
         self._needed(codes, rows, self.mapping.columns.get("example", "example"))
-        example = collected.ids.add(codes[rows], texts, rows + self.first_row)
+        example = collected.ids.add(codes[rows], texts, rows + collected.place(self.first_row))
         n_examples = len(collected.ids.number)
         if n_examples > LIMITS.examples:
             raise PruneScopeError(f"The file has more than {LIMITS.examples:,} examples; that is the most.")
-        labels = with_room(collected.label, n_examples, UNSEEN_LABEL)
-        is_new = labels[example] == UNSEEN_LABEL
-        column = self.mapping.columns.get("label", "label")
-        codes, texts = self.text("label")
-        self._needed(codes, rows, column)
-        own = collected.labels.add(codes[rows], texts, rows + self.first_row)
-        collected.label = self._filled_in(labels, example, own, is_new, rows, column)
+        collected.label = with_room(collected.label, n_examples, UNSEEN_LABEL)
+        if self.mapping.says("label"):
+            column = self.mapping.columns.get("label", "label")
+            codes, texts = self.text("label")
+            self._needed(codes, rows, column)
+            own = collected.labels.add(codes[rows], texts, rows + collected.place(self.first_row))
+            self._fill_in(collected, "label", collected.label, Said(example, own, rows, column, collected.labels))
         self._add_groups(collected, example, rows)
         for name in self.mapping.attributes:
             values = with_room(collected.attributes.get(name, np.zeros(0)), n_examples, np.nan)
             own = numbers(self.columns[name], name, self.first_row, self.decimal)[rows]
-            collected.attributes[name] = self._filled_in(values, example, own, is_new, rows, name)
+            collected.attributes[name] = values
+            self._fill_in(collected, name, values, Said(example, own, rows, name))
         return example
 
     def _add_groups(self, collected: ExampleSet, example: np.ndarray, rows: np.ndarray) -> None:
         for name in self.mapping.groups:
             codes, texts = encoded(self.columns[name], name, self.first_row)
             vocabulary = collected.group_names.setdefault(name, Vocabulary())
-            own = vocabulary.add(codes[rows], texts, rows + self.first_row)
+            own = vocabulary.add(codes[rows], texts, rows + collected.place(self.first_row))
             groups = collected.groups.get(name, np.zeros(0, np.int64))
-            groups = with_room(groups, len(collected.ids.number), UNSEEN_GROUP)
-            is_new = groups[example] == UNSEEN_GROUP
-            collected.groups[name] = self._filled_in(groups, example, own, is_new, rows, name)
+            groups = collected.groups[name] = with_room(groups, len(collected.ids.number), NO_GROUP)
+            self._fill_in(collected, name, groups, Said(example, own, rows, name, vocabulary))
 
-    def _filled_in(
-        self,
-        values: np.ndarray,
-        example: np.ndarray,
-        own: np.ndarray,
-        is_new: np.ndarray,
-        rows: np.ndarray,
-        column: str,
-    ) -> np.ndarray:
-        """The examples' values with those of the new ones; rows of other examples must repeat what is there."""
-        values[example[is_new]] = own[is_new]
-        self._compare(values[example], own, rows, column)
-        return values
-
-    def _compare(self, earlier: np.ndarray, own: np.ndarray, rows: np.ndarray, column: str) -> None:
-        both_missing = np.isnan(earlier.astype(float)) & np.isnan(own.astype(float))
-        other = np.flatnonzero((earlier != own) & ~both_missing)
+    def _fill_in(self, collected: ExampleSet, name: str, values: np.ndarray, said: Said) -> None:
+        """Put what rows say of examples into `values`; rows of examples that have it already must repeat it."""
+        first = with_room(collected.said_in.get(name, np.zeros(0, np.int64)), len(values), -1)
+        new = np.flatnonzero(first[said.example] < 0)[::-1]  # the first row that says it comes last, and stays
+        values[said.example[new]] = said.own[new]
+        first[said.example[new]] = said.rows[new] + collected.place(self.first_row)
+        collected.said_in[name] = first
+        earlier = values[said.example]
+        other = np.flatnonzero((earlier != said.own) & ~(np.isnan(earlier) & np.isnan(said.own)))
         if len(other):
-            row = self.first_row + int(rows[other[0]])
-            raise refused(column, row, "an earlier row says something else of the same example.")
+            here = int(other[0])
+            where = collected.row_words(int(first[said.example[here]]))
+            raise refused(
+                said.column,
+                self.first_row + int(said.rows[here]),
+                f"{said.words(said.own[here])} contradicts {where}, which says {said.words(earlier[here])} of the same "
+                "example.",
+            )
+
+    def _add_facts(self, collected: ExampleSet, model: np.ndarray, rows: np.ndarray) -> None:
+        """Note what the models of these rows cost; it is one number for a whole model."""
+        for role in FACTS:
+            values = self.number(role)
+            if values is None:
+                continue
+            own, facts = values[rows], collected.facts.setdefault(role, {})
+            numbers_seen, firsts = np.unique(model, return_index=True)
+            for number, first in zip(numbers_seen.tolist(), firsts, strict=True):
+                facts.setdefault(number, float(own[first]))
+            expected = np.array([facts[number] for number in numbers_seen])[np.searchsorted(numbers_seen, model)]
+            other = np.flatnonzero((own != expected) & ~(np.isnan(own) & np.isnan(expected)))
+            if len(other):
+                row, column = self.first_row + int(rows[other[0]]), self.mapping.columns.get(role, role)
+                raise refused(
+                    column,
+                    row,
+                    f"{own[other[0]]:g} is not the {expected[other[0]]:g} of earlier rows of the same model; it is one "
+                    "number for a model, not for each example.",
+                )
 
     def _model_key(self, column: str, facts: ModelFacts) -> ModelKey:
         """What tells the model of a wide column from others."""
-        given: dict[str, Constant] = {**DEFAULTS, **self.mapping.constants, **facts.given()}
+        given: dict[str, Constant] = {"sparsity": 0, **DEFAULTS, **self.mapping.constants, **facts.given()}
         key: list[str | float | None] = ["", *(str(given[role]) for role in IDENTITY[2:])]
         for role in MODEL_NUMBERS:
             value = given.get(role, "nan")
@@ -190,16 +249,16 @@ class RowBatch:
     ) -> None:
         codes, texts = encoded(self.columns[column], column, self.first_row)
         self._needed(codes, rows, column)
-        prediction = collected.predicted.add(codes[rows], texts, rows + self.first_row)
+        prediction = collected.predicted.add(codes[rows], texts, rows + collected.place(self.first_row))
         scores = {}
         for role in SCORES if self.mapping.layout == "long" else ():
             values = self.number(role)
             if values is not None:
                 scores[role] = values[rows].astype(np.float64 if role == "loss" else np.float16)
         if len(rows) != self.n_rows:  # rows of one data set among others: keep each one's own number
-            scores["row"] = rows + self.first_row
+            scores["row"] = rows + collected.place(self.first_row)
         small = [array.astype(np.int32) for array in (model, example, prediction)]
-        collected.batches.append(PredictionBatch(self.first_row, small[0], small[1], small[2], scores))
+        collected.batches.append(PredictionBatch(collected.place(self.first_row), small[0], small[1], small[2], scores))
 
 
 def with_room(values: np.ndarray, n: int, blank: float) -> np.ndarray:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+FILE = 1 << 40
+"""More than a file has rows: places of rows in one file are so far from those in the next."""
 ModelKey = tuple[str | float | None, ...]
 """What tells one model from another: the run, its identity and the numbers of the model; None where nobody says."""
 
@@ -12,18 +14,21 @@ ModelKey = tuple[str | float | None, ...]
 class Vocabulary:
     """Distinct texts in the order in which they came, with the row where each came first."""
 
-    def __init__(self, texts: tuple[str, ...] = ()) -> None:
-        self.number = {text: number for number, text in enumerate(texts)}
-        self.rows: dict[str, int] = {}
+    def __init__(self) -> None:
+        self.number: dict[str, int] = {}
+        self.rows: list[int] = []
+        """Of each number, the row where it came first."""
 
     def add(self, codes: np.ndarray, texts: list[str], rows: np.ndarray) -> np.ndarray:
         """The texts' numbers here in place of their codes, one per row; -1 stays."""
         number_of_code = np.full(len(texts) + 1, -1, np.int64)
-        for code in np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(texts))):
+        for code, first in zip(*np.unique(codes, return_index=True), strict=True):
+            if code < 0:
+                continue
             text = texts[code]
-            if text not in self.number:
-                self.rows[text] = int(rows[np.argmax(codes == code)])
-            number_of_code[code] = self.number.setdefault(text, len(self.number))
+            number = number_of_code[code] = self.number.setdefault(text, len(self.number))
+            if number == len(self.rows):
+                self.rows.append(int(rows[first]))
         return np.asarray(number_of_code[codes])
 
     @property
@@ -34,13 +39,27 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class PredictionBatch:
-    """What some rows hold: model, example, prediction and scores, and the number of the first row."""
+    """What some rows hold: model, example, prediction and scores, and the place of the first row."""
 
     first_row: int
     model: np.ndarray
     example: np.ndarray
     prediction: np.ndarray
     scores: dict[str, np.ndarray]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Places of the rows."""
+        return self.scores.get("row", self.first_row + np.arange(len(self.model)))
+
+    def places(self, model: int, example: int) -> list[int]:
+        """Places of the rows about this model and example."""
+        return [int(place) for place in self.rows[(self.model == model) & (self.example == example)]]
+
+    def only(self, which: np.ndarray) -> "PredictionBatch":
+        """The batch without some of its rows."""
+        scores = {role: values[which] for role, values in {**self.scores, "row": self.rows}.items()}
+        return PredictionBatch(self.first_row, self.model[which], self.example[which], self.prediction[which], scores)
 
 
 @dataclass(eq=False)
@@ -50,6 +69,10 @@ class ExampleSet:
     dataset: str
     split: str
     declared: tuple[str, ...]
+    files: list[str] = field(default_factory=lambda: [""])
+    """Names of the files that were read, the one that is being read last; empty text stands for the study."""
+    is_known: bool = False
+    """Whether the study has these examples, so that their order stands."""
     ids: Vocabulary = field(default_factory=Vocabulary)
     labels: Vocabulary = field(default_factory=Vocabulary)
     predicted: Vocabulary = field(default_factory=Vocabulary)
@@ -57,9 +80,24 @@ class ExampleSet:
     label: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     groups: dict[str, np.ndarray] = field(default_factory=dict)
     attributes: dict[str, np.ndarray] = field(default_factory=dict)
+    said_in: dict[str, np.ndarray] = field(default_factory=dict)
+    """Column -> the place of the row that first says it of each example, -1 where none does."""
     models: dict[ModelKey, int] = field(default_factory=dict)
+    facts: dict[str, dict[int, float]] = field(default_factory=dict)
+    """Role -> what it is for each model, by its number."""
     batches: list[PredictionBatch] = field(default_factory=list)
     prediction_column: str = "prediction"
+
+    def place(self, row: int) -> int:
+        """A number for this row of the file that is being read, which no row of another file has."""
+        return (len(self.files) - 1) * FILE + row
+
+    def row_words(self, place: int) -> str:
+        """The row at a place, in words."""
+        file, row = divmod(place, FILE)
+        if len(self.files) == 1:
+            return f"row {row:,}"
+        return f"row {row:,} of {self.files[file]}" if self.files[file] else "the study"
 
 
 @dataclass(frozen=True, eq=False)

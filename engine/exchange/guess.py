@@ -38,7 +38,7 @@ def fill_in_defaults(mapping: ColumnMapping, names: Sequence[str], floats: Colle
 def _guessed_columns(mapping: ColumnMapping, names: Sequence[str]) -> dict[str, str]:
     """Role -> column: those of the mapping, and those whose name or other name is that of a role."""
     taken, columns = set(mapping.used_columns), dict(mapping.columns)
-    by_name = {name.casefold().replace(" ", "_"): name for name in reversed(names)}
+    by_name = {name.casefold().replace(" ", "_").replace("-", "_"): name for name in reversed(names)}
     for role, (_, aliases) in ROLES.items():
         if role in columns or role in mapping.constants:
             continue

@@ -1,18 +1,20 @@
 """Imported runs: the settings of each, its models by level, and the tables that it is kept as."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from engine.errors import PruneScopeError
-from engine.exchange.cells import refused, shown
+from engine.exchange.cells import FACTS, refused, shown
 from engine.exchange.example_set import ExampleSet, PredictionTable
 from engine.exchange.mapping import DENSE, IDENTITY, MODEL_NUMBERS, ColumnMapping
 from engine.run_spec import RunSpec
-from engine.store.run_tables import LevelResult, run_tables
+from engine.store.parquet import to_parquet
+from engine.store.run_tables import LevelResult, row_tables, run_tables
 from engine.store.study import Study
 
 RUN = ("run", *IDENTITY[2:], "seed")
@@ -20,21 +22,39 @@ RUN = ("run", *IDENTITY[2:], "seed")
 MODEL = ("run", *IDENTITY[2:], *MODEL_NUMBERS)
 """What tells one model from another: columns of `PredictionTable.models`."""
 RunKey = tuple[Any, ...]
+FULL_BITS = 16
+"""Weights of so many bits, or more, count as those of a network that is not compressed."""
 
 
-def run_specs(collected: ExampleSet, models: pd.DataFrame, mapping: ColumnMapping) -> dict[RunKey, RunSpec]:
-    """The settings of each run, by its identity; dense models serve the other runs of their network and seed."""
-    runs = [tuple(values) for values in models[list(RUN)].drop_duplicates().itertuples(index=False)]
-    pruned = models[~models["technique"].isin(DENSE)]
-    served = set(zip(pruned["network"], pruned["seed"], strict=True))
-    specs: dict[RunKey, RunSpec] = {}
-    for run in runs:
-        facts = dict(zip(RUN, run, strict=True))
-        if facts["technique"] in DENSE and (facts["network"], facts["seed"]) in served:
-            continue
-        specs[run] = _spec(collected, facts, mapping)
-    keys = [spec.key for spec in specs.values()]
-    if len(set(keys)) < len(keys):
+class Leveled(NamedTuple):
+    """A model of a run: its place among all models, its level, and what is said of it."""
+
+    model: int
+    level: int
+    row: Any
+
+
+def runs_by_level(models: pd.DataFrame) -> dict[RunKey, list[Leveled]]:
+    """The models of each run by level; dense models serve the other runs of their network and seed."""
+    rows = list(models.itertuples())
+    members: dict[RunKey, list[Any]] = {}
+    for row in rows:
+        members.setdefault(tuple(getattr(row, name) for name in RUN), []).append(row)
+    dense = {(row.network, row.seed): row for row in reversed(rows) if row.technique in DENSE and row.sparsity == 0}
+    served = {(row.network, row.seed) for row in rows if row.technique not in DENSE}
+    return {
+        run: _levels(run, own, dense.get((own[0].network, own[0].seed)))
+        for run, own in members.items()
+        if own[0].technique not in DENSE or (own[0].network, own[0].seed) not in served
+    }
+
+
+def run_specs(
+    collected: ExampleSet, runs: Mapping[RunKey, list[Leveled]], mapping: ColumnMapping
+) -> dict[RunKey, RunSpec]:
+    """The settings of each run, by its identity."""
+    specs = {run: _spec(collected, dict(zip(RUN, run, strict=True)), mapping) for run in runs}
+    if len({spec.key for spec in specs.values()}) < len(specs):
         raise PruneScopeError("Two runs have the same settings; tell them apart by technique, network or seed.")
     return specs
 
@@ -55,61 +75,69 @@ def _spec(collected: ExampleSet, facts: dict[str, Any], mapping: ColumnMapping) 
     return spec
 
 
-def _levels(models: pd.DataFrame, run: RunKey) -> pd.DataFrame:
+def _levels(run: RunKey, rows: list[Any], dense: Any) -> list[Leveled]:
     """The models of a run by level, the dense one of another run first where it has none of its own."""
-    facts = dict(zip(RUN, run, strict=True))
-    same = np.ones(len(models), bool)
-    for name, value in facts.items():
-        same &= (models[name] == value).to_numpy()
-    rows = models[same]
-    if (
-        (rows["level"] == 0) & (rows["sparsity"] > 0)
-    ).any():  # steps counted from 0: level 0 is dense, and nothing else
-        rows = rows.assign(level=rows["level"] + 1)
-    if not (rows["sparsity"] == 0).any() and not (rows["level"] == 0).any():
-        dense = models["technique"].isin(DENSE) & (models["network"] == facts["network"])
-        dense &= (models["seed"] == facts["seed"]) & (models["sparsity"] == 0)
-        rows = pd.concat([models[dense.to_numpy()].assign(level=0.0).head(1), rows])
-    rows = rows.sort_values("sparsity", kind="stable")
-    if rows["level"].isna().any():
-        begin = 0 if (rows["sparsity"] == 0).any() else 1
-        rows = rows.assign(level=np.arange(begin, begin + len(rows)))
-    rows = rows.sort_values("level", kind="stable")
-    twice = rows["level"].duplicated()
-    if twice.any():
-        run_name = f"technique {facts['technique']!r}, seed {facts['seed']:g}"
-        raise refused("level", None, f"{rows.loc[twice, 'level'].iloc[0]:g} stands for two models of {run_name}.")
-    return rows
+    level = {row.Index: _number(row.level) for row in rows}
+    if any(level[row.Index] == 0 and row.sparsity > 0 for row in rows):
+        level = {index: number + 1 for index, number in level.items()}  # steps counted from 0: level 0 is dense alone
+    has_dense = any(_is_dense(row) or level[row.Index] == 0 for row in rows)
+    if dense is not None and not has_dense:
+        rows, level, has_dense = [dense, *rows], level | {dense.Index: 0.0}, True
+    rows = sorted(rows, key=lambda row: (not _is_dense(row), row.sparsity, -_bits(row)))
+    if any(np.isnan(number) for number in level.values()):
+        begin = 0 if has_dense else 1
+        level = {row.Index: float(number) for number, row in enumerate(rows, begin)}
+    found = sorted((Leveled(row.Index, int(level[row.Index]), row) for row in rows), key=lambda model: model.level)
+    for earlier, later in pairwise(found):
+        if earlier.level == later.level:
+            facts = dict(zip(RUN, run, strict=True))
+            run_name = f"technique {facts['technique']!r}, seed {facts['seed']:g}"
+            raise refused("level", None, f"{later.level:g} stands for two models of {run_name}.")
+    return found
+
+
+def _is_dense(row: Any) -> bool:
+    """Whether a model is neither pruned nor of few bits."""
+    return bool(row.sparsity == 0 and _bits(row) >= FULL_BITS)
+
+
+def _bits(row: Any) -> float:
+    bits = _number(getattr(row, "bits", None))
+    return np.inf if np.isnan(bits) else bits
 
 
 def write_imported_run(
-    study: Study, spec: RunSpec, table: PredictionTable, run: RunKey, source: Mapping[str, str]
+    study: Study, spec: RunSpec, table: PredictionTable, models: Sequence[Leveled], source: Mapping[str, str]
 ) -> int:
     """Number of models of the run, which is written; counts of weights that nobody says are missing in its levels."""
-    model_rows = _levels(table.models, run)
     labels = table.examples["label"].to_numpy()
     keep_scores = {"probability", "margin"} <= set(table.scores)
-    results = [
-        _level_result(table, model, row, keep_scores)
-        for model, row in zip(model_rows.index, model_rows.itertuples(), strict=True)
-    ]
+    results = [_level_result(table, model, keep_scores) for model in models]
     tables = run_tables(results, labels, len(table.classes), keep_scores)
-    counted = model_rows["n_weights"].notna().to_numpy() & model_rows["n_kept"].notna().to_numpy()
-    levels = tables.levels.assign(sparsity=model_rows["sparsity"].to_numpy(float))
+    counted = np.array([_is_counted(model.row) for model in models])
+    levels = tables.levels.assign(sparsity=[float(model.row.sparsity) for model in models])
     for name in ("n_weights", "n_kept"):
-        levels[name] = pd.array(np.where(counted, levels[name], 0), dtype="Int64")
-        levels.loc[~counted, name] = pd.NA
-    study.write_run(spec, replace(tables, levels=levels), source)
-    return len(model_rows)
+        levels[name] = pd.arrays.IntegerArray(levels[name].to_numpy(np.int64), ~counted)
+    extra = {f"{kind}.parquet": to_parquet(rows, kind) for kind, rows in row_tables(results).items()}
+    study.write_run(spec, replace(tables, levels=levels), source, extra)
+    return len(models)
 
 
-def _level_result(table: PredictionTable, model: int, row: Any, keep_scores: bool) -> LevelResult:
+def _is_counted(row: Any) -> bool:
+    """Whether the number of weights, and of those that are left, is said."""
+    return not np.isnan(_number(row.n_weights)) and not np.isnan(_number(row.n_kept))
+
+
+def _level_result(table: PredictionTable, leveled: Leveled, keep_scores: bool) -> LevelResult:
     """What the model in a row of the table's models predicts, as a level."""
+    model, level, row = leveled
     blank = np.full(len(table.examples), np.nan)
-    counted = _number(row.n_weights) > 0 and not np.isnan(_number(row.n_kept))
+    counted = _is_counted(row) and _number(row.n_weights) > 0
     asked = _number(row.sparsity_asked)
+    facts = {role: _number(getattr(row, role, None)) for role in FACTS}
+    facts = {role: value for role, value in facts.items() if not np.isnan(value)}
     return LevelResult(
-        level=int(row.level),
+        level=level,
         sparsity_asked=float(row.sparsity) if np.isnan(asked) else asked,
         n_weights=int(row.n_weights) if counted else 1,
         n_kept=int(row.n_kept) if counted else 1,
@@ -118,6 +146,7 @@ def _level_result(table: PredictionTable, model: int, row: Any, keep_scores: boo
         probability=table.scores["probability"][model] if keep_scores else blank,
         margin=table.scores["margin"][model] if keep_scores else blank,
         loss=_loss(table.scores, model, blank),
+        sizes=(facts,) if facts else (),
     )
 
 

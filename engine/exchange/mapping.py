@@ -14,15 +14,32 @@ NEEDED = ("example", "label", "prediction", "sparsity")
 IDENTITY = ("dataset", "split", "network", "technique", "treatment", "mitigation")
 MODEL_NUMBERS = ("seed", "level", "sparsity", "sparsity_asked", "validation_accuracy", "n_weights", "n_kept")
 SCORES = ("probability", "margin", "loss")
+_EXAMPLE_NAMES = (
+    *("example_id", "id", "index", "idx", "sample", "sample_id", "sample_idx", "image", "image_id", "file", "filename"),
+    *("file_name", "item_id", "instance_id", "doc_id", "uid", "row_id"),
+)
+_LABEL_NAMES = (
+    *("y", "y_true", "target", "true", "true_label", "truth", "ground_truth", "gt", "gold", "actual", "true_class"),
+    *("label_true", "labels", "targets"),
+)
+_PREDICTION_NAMES = (
+    *("pred", "y_pred", "predicted", "yhat", "y_hat", "predicted_label", "predicted_class", "pred_label", "pred_class"),
+    *("label_pred", "preds", "predictions"),
+)
+_SPARSITY_NAMES = ("pruned", "pruning_rate", "pruning_ratio", "prune_ratio", "sparsity_ratio", "prune_rate", "amount")
+_TECHNIQUE_NAMES = ("method", "compression", "pruning_method", "pruner", "pruning_technique", "compression_method")
 ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "example": ("Which example the row is about.", ("example_id", "id", "index", "idx", "sample", "image", "file")),
-    "label": ("The true class, as a number or a name.", ("y", "y_true", "target", "true", "true_label", "truth")),
-    "prediction": ("The class that the model says.", ("pred", "y_pred", "predicted", "yhat", "predicted_label")),
-    "sparsity": ("Share of the weights that are cut, 0 (dense) to 1.", ("pruned", "pruning_rate")),
-    "seed": ("Which training this is; 0 if there is no such column.", ("random_state", "trial")),
+    "example": ("Which example the row is about.", _EXAMPLE_NAMES),
+    "label": ("The true class, as a number or a name.", _LABEL_NAMES),
+    "prediction": ("The class that the model says.", _PREDICTION_NAMES),
+    "sparsity": ("Share of the weights that are cut, 0 (dense) to 1.", _SPARSITY_NAMES),
+    "seed": (
+        "Which training this is; 0 if there is no such column.",
+        ("random_state", "trial", "replicate", "run_seed"),
+    ),
     "level": ("How often it was pruned, 0 is dense; counted from the sparsity if missing.", ("step",)),
-    "technique": ('How weights were cut; "dense" rows serve every technique.', ("method", "compression")),
-    "network": ("The network.", ("model", "architecture", "arch", "classifier")),
+    "technique": ('How weights were cut; "dense" rows serve every technique.', _TECHNIQUE_NAMES),
+    "network": ("The network.", ("model", "architecture", "arch", "classifier", "model_name", "backbone")),
     "treatment": ("What happened to the weights that stayed.", ()),
     "mitigation": ("What was done for fairness.", ()),
     "dataset": ("The data set.", ("data", "data_set")),
@@ -34,6 +51,11 @@ ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "validation_accuracy": ("Accuracy on the validation split.", ()),
     "n_weights": ("Weights that can be pruned.", ()),
     "n_kept": ("Weights that are left.", ()),
+    "params": ("Parameters of the model.", ("n_params", "num_params", "parameters", "param_count")),
+    "macs": ("Multiplications with addition for one example.", ("mac", "n_macs", "multiply_adds")),
+    "latency_ms": ("Milliseconds for one example.", ("latency_milliseconds", "inference_ms", "ms_per_example")),
+    "bytes": ("Bytes of the model's file.", ("size_bytes", "model_bytes", "file_bytes", "n_bytes")),
+    "bits": ("Bits of a weight.", ("n_bits", "bit_width", "bitwidth", "wbits", "weight_bits")),
     "run": ("The run, as an export names it.", ()),
 }
 """What a column may mean, and other names that it goes by."""
@@ -66,6 +88,11 @@ class ModelFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     validation_accuracy: Number | None = None
     n_weights: Number | None = None
     n_kept: Number | None = None
+    params: Number | None = None
+    macs: Number | None = None
+    latency_ms: Number | None = None
+    bytes: Number | None = None
+    bits: Number | None = None
 
     def given(self) -> dict[str, Constant]:
         """What is said, by role."""
@@ -100,6 +127,12 @@ class ColumnMapping(msgspec.Struct, frozen=True):
     """Whether what is not said is guessed from the names; the page says everything."""
     runs: dict[str, RunSpec] = {}
     """What an export says of its runs: run -> settings."""
+
+    def says(self, role: str) -> bool:
+        """Whether a column or one value for all is named for the role; bits alone say that nothing is pruned."""
+        if role == "sparsity" and self.says("bits"):
+            return True
+        return role in self.columns or role in self.constants
 
     @property
     def used_columns(self) -> list[str]:
@@ -145,13 +178,18 @@ def validate_mapping(mapping: ColumnMapping) -> ColumnMapping:
 
 def _refuse_missing_roles(mapping: ColumnMapping) -> None:
     per_model = ("prediction", "sparsity") if mapping.layout == "wide" else ()
-    for role in NEEDED:
-        if role not in mapping.columns and role not in mapping.constants and role not in per_model:
-            meaning, aliases = ROLES[role]
-            raise PruneScopeError(
-                f"Column {role} is missing: {meaning.rstrip('.').lower()}; name a column for it, such as "
-                f"{', '.join(aliases[:3])}."
-            )
+    missing = [role for role in NEEDED if not mapping.says(role) and role not in per_model]
+    if missing and not mapping.models:
+        missing += [role for role in per_model if not mapping.says(role)]
+    if len(missing) == 1:
+        meaning, aliases = ROLES[missing[0]]
+        raise PruneScopeError(
+            f"Column {missing[0]} is missing: {meaning.rstrip('.').lower()}; name a column for it, such as "
+            f"{', '.join(aliases[:3])}."
+        )
+    if missing:
+        meanings = "; ".join(f"{role} ({ROLES[role][0].rstrip('.').lower()})" for role in missing)
+        raise PruneScopeError(f"{len(missing)} columns are missing: {meanings}. Name a column for each.")
 
 
 def _refuse_missing_models(mapping: ColumnMapping) -> None:
@@ -160,7 +198,7 @@ def _refuse_missing_models(mapping: ColumnMapping) -> None:
             "No column of predictions was found: name them like magnitude@0.9#0 or say under models what each is."
         )
     for column, facts in mapping.models.items():
-        if facts.sparsity is None and "sparsity" not in mapping.constants:
+        if facts.sparsity is None and facts.bits is None and not mapping.says("sparsity"):
             raise refused(column, None, "its sparsity is missing; say it under models.")
 
 

@@ -9,12 +9,13 @@ from engine import __version__
 from engine.errors import PruneScopeError
 from engine.exchange.assemble import stage_runs
 from engine.exchange.cells import WHOLE, encoded
-from engine.exchange.collect import collect_examples
+from engine.exchange.collect import Part, collect_examples
 from engine.exchange.guess import fill_in_defaults
 from engine.exchange.mapping import ColumnMapping, merge_mappings, validate_mapping
 from engine.exchange.messages import Cell, FileToRead, Preview, PreviewRequest, Request, Staged, StageRequest
 from engine.exchange.sidecar import read_sidecar
 from engine.exchange.table_file import Table, open_table
+from engine.store.files import synced_at_the_end
 from engine.store.study import Study
 
 N_SHOWN = 8
@@ -41,7 +42,9 @@ def stage_file(request: StageRequest) -> Staged:
     table, mapping, _ = _open(request.file)
     validate_mapping(mapping)
     source = {"engine": __version__, "imported": request.file.name, "sha256": request.sha256}
-    return Staged(tuple(stage_runs(collect_examples(table, mapping), mapping, Study(request.folder), source)))
+    parts = [Part(request.file.name, table, mapping)]
+    with synced_at_the_end():
+        return Staged(tuple(stage_runs(collect_examples(parts), mapping, Study(request.folder), source)))
 
 
 def _open(file: FileToRead) -> tuple[Table, ColumnMapping, list[str]]:

@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 from engine.errors import PruneScopeError
@@ -25,6 +26,7 @@ PLACEHOLDER = b"(the SHA-256 of this file, taken with these words in its place.)
 
 
 _JOINING = threading.Lock()
+_SYNCS_LATER: ContextVar[bool] = ContextVar("syncs_later", default=False)
 
 
 def write_file(path: Path, content: bytes, replace: bool = True) -> str:
@@ -38,7 +40,8 @@ def write_file(path: Path, content: bytes, replace: bool = True) -> str:
         with open(temporary, "xb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            if not _SYNCS_LATER.get():
+                os.fsync(file.fileno())
         (os.replace if replace else os.link)(temporary, path)
         sync_folder(path.parent)
     except OSError as error:
@@ -74,13 +77,25 @@ def make_folder(folder: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power cut, where the system can."""
-    if os.name != "posix":
+    if os.name != "posix" or _SYNCS_LATER.get():
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def synced_at_the_end() -> Iterator[None]:
+    """Have what is written meanwhile reach the disk by one sync at the end: for files that nobody counts on before."""
+    before = _SYNCS_LATER.set(True)
+    try:
+        yield
+    finally:
+        _SYNCS_LATER.reset(before)
+    if os.name == "posix":
+        os.sync()
 
 
 def remove_folder(folder: Path) -> None:

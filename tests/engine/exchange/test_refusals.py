@@ -174,9 +174,12 @@ BAD: dict[str, tuple[Write, str]] = {
     "label NA": (changed("label", 8, "NA"), "Column 'label', row 8: the cell is empty"),
     "prediction missing": (changed("prediction", 41, ""), "Column 'prediction', row 41: the cell is empty"),
     "example missing": (changed("example", 5, None), "Column 'example', row 5: the cell is empty"),
-    "label differs": (changed("label", 50, "owl"), "Column 'label', row 50: an earlier row says something else"),
-    "group differs": (changed("site", 50, 77), "Column 'site', row 50: an earlier row says something else"),
-    "attribute differs": (changed("age", 50, 77.5), "Column 'age', row 50: an earlier row says something else"),
+    "label differs": (
+        changed("label", 50, "owl"),
+        "Column 'label', row 50: 'owl' contradicts row 10, which says 'cat'",
+    ),
+    "group differs": (changed("site", 50, 77), "Column 'site', row 50: '77' contradicts row 10, which says '4'"),
+    "attribute differs": (changed("age", 50, 77.5), "Column 'age', row 50: 77.5 contradicts row 10, which says 2.577"),
     "label unseen": (changed("prediction", 9, "cta"), "Column 'prediction', row 9: 'cta' is no example's label"),
     "sparsity in words": (changed("sparsity", 12, "high"), "Column 'sparsity', row 12: 'high' is no number"),
     "sparsity missing": (changed("sparsity", 12, None), "Column 'sparsity', row 12: the cell is empty"),
@@ -187,7 +190,10 @@ BAD: dict[str, tuple[Write, str]] = {
     "seed a fraction": (changed("seed", 2, 0.5), "Column 'seed', row 2: 0.5 is not allowed"),
     "seed negative": (changed("seed", 2, -1), "Column 'seed', row 2: -1 is not allowed"),
     "seed a word": (changed("seed", 2, "first"), "Column 'seed', row 2: 'first' is no number"),
-    "attribute of mixed types": (changed("age", 6, "old"), "Column 'age', row 46: an earlier|Column 'age', row 6"),
+    "attribute of mixed types": (
+        changed("age", 6, "old"),
+        "Column 'age', row 46: '1.654' contradicts row 6, which says 'old'",
+    ),
     "formula": (changed("place", 4, "=HYPERLINK(1)"), r"Column 'place', row 4: '=HYPERLINK\(1\)' begins like a spread"),
     "formula with plus": (changed("place", 4, "+cmd|' /C calc'!A0"), "Column 'place', row 4: .*formula"),
     "formula with at": (changed("technique", 4, "@SUM(A1)"), "Column 'technique', row 4: .*formula"),
@@ -199,11 +205,23 @@ BAD: dict[str, tuple[Write, str]] = {
     "a control letter": (changed("place", 4, "fa\x07rm"), "Column 'place', row 4: .*cannot be printed"),
     "text turned around": (changed("place", 4, "fa\u202erm"), "Column 'place', row 4: .*cannot be printed"),
     "a cell of ten thousand letters": (changed("place", 4, "x" * 10_000), "Column 'place', row 4: .*10,000 letters"),
+    "three columns missing": (
+        lambda: csv(GOOD[["example", "place", "site"]]),
+        r"3 columns are missing: label \(.*prediction \(.*sparsity \(",
+    ),
+    "a model of two sizes": (
+        lambda: csv(GOOD.assign(bits=range(len(GOOD)))),
+        "Column 'bits', row 2: 1 is not the 0 of",
+    ),
+    "negative bytes": (lambda: csv(GOOD.assign(bytes=-5)), "Column 'bytes', row 1: -5 is not allowed"),
     # -- rows -----------------------------------------------------------------------------------------------------
-    "an example twice": (lambda: csv(twice(GOOD)), "Column 'prediction', row 321: example 'img004' stands twice"),
+    "an example twice": (
+        lambda: csv(twice(GOOD)),
+        "Column 'prediction', row 321: example 'img004' stands twice .* row 5",
+    ),
     "two models by one name": (
         lambda: csv(GOOD.assign(technique="one", sparsity=0.5)),
-        "Column 'prediction', row 41: example 'img000' stands twice",
+        "Column 'prediction', row 41: example 'img000' stands twice .* the first time is row 1",
     ),
     "an example missing": (lambda: csv(GOOD.drop(index=45)), "Column 'prediction': the model technique .* 'img005'"),
     "probability above 1": (
