@@ -1,12 +1,17 @@
 // The picture "Who pays?": one tile, dot or bar a party, drawn anew as the slider moves. All of it happens here: nothing
 // is asked of the server, and no text is read as HTML.
-const GONE = 0.08, PLAY_MS = 4500, WAIT_MS = 500, INK = "#D55E00";
+const GONE = 0.08, PLAY_MS = 4500, WAIT_MS = 500;
+const PAYING = { light: "#B34700", dark: "#FF9F4A" };
 const played = new Set();
 
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 const mix = (row, at) => {
   const low = Math.floor(at), part = at - low;
   return part ? row[low] * (1 - part) + row[low + 1] * part : row[low];
+};
+const paying = ink => {
+  const [red, green, blue] = (ink.match(/[\d.]+/g) || [0, 0, 0]).map(Number);
+  return red + green + blue > 384 ? PAYING.dark : PAYING.light;
 };
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
@@ -27,6 +32,7 @@ function draw(parts, data, at) {
   paint.setTransform(pixels, 0, 0, pixels, 0, 0);
   paint.clearRect(0, 0, width, height);
   parts.grid = { cell, columns };
+  parts.count.style.color = paying(ink);
   if (bars) drawBars(paint, data, at, width, cell, ink);
   else drawTiles(paint, parts, data, at, cell, columns, ink);
   paint.globalAlpha = 1;
@@ -42,14 +48,14 @@ function drawTiles(paint, parts, data, at, cell, columns, ink) {
       const from = data.side * (place % data.across), top = data.side * Math.floor(place / data.across);
       paint.drawImage(pays ? sheets.paying : sheets.plain, from, top, data.side, data.side, x, y, side, side);
     } else {
-      paint.fillStyle = pays ? INK : ink;
+      paint.fillStyle = pays ? paying(ink) : ink;
       paint.beginPath();
       paint.arc(x + side / 2, y + side / 2, side * 0.38, 0, 2 * Math.PI);
       paint.fill();
     }
     if (pays) {
       paint.globalAlpha = 1;
-      paint.strokeStyle = INK;
+      paint.strokeStyle = paying(ink);
       paint.lineWidth = 1.5;
       paint.strokeRect(x + 0.5, y + 0.5, side - 1, side - 1);
     }
@@ -70,7 +76,7 @@ function inked(parts, data, ink) {
       }
       return made;
     };
-    parts.sheets = { plain: sheet(ink), paying: sheet(INK) };
+    parts.sheets = { plain: sheet(ink), paying: sheet(paying(ink)) };
     parts.ink = ink;
   }
   return parts.sheets;
@@ -89,7 +95,7 @@ function drawBars(paint, data, at, width, cell, ink) {
     paint.textAlign = "right";
     paint.fillText(fitting(paint, name, left - 10), left - 8, y);
     paint.globalAlpha = pays || place === 0 ? 1 : 0.45;
-    paint.fillStyle = pays ? INK : ink;
+    paint.fillStyle = pays ? paying(ink) : ink;
     paint.fillRect(left, y - high / 2, Math.max(long, 1.5), high);
     paint.globalAlpha = 1;
     paint.fillStyle = ink;

@@ -58,7 +58,8 @@ def hero_sentence(flags: pd.DataFrame, hero: Hero | None, experiment: Experiment
     change = row["accuracy"] - row["dense_accuracy"]
     overall = f"{'costs' if change <= 0 else 'gains'} {formats.points_in_words(change)} overall"
     cut = f"Cutting {formats.sparsity(row['sparsity'])} of the weights {overall}"
-    if chance:
+    more = round(-1000 * row[f"{kind}_change"]) > round(-1000 * change)
+    if chance or not more:
         return f"**{cut}; no class or group surely loses more.**"
     return f"**{cut}, but {_costs(row, kind, names)}.**"
 
