@@ -40,8 +40,9 @@ def test_docs_python_runs_as_printed(tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (TOP / "docs" / "python.md").read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= 6
     script = tmp_path / "page.py"
-    script.write_text("\n".join(blocks))
-    in_a_process("", tmp_path, str(script))
+    script.write_text("\n".join([*blocks, "print(*(result.state for result in results))"]))
+    assert in_a_process("", tmp_path, str(script)).splitlines()[-1] == "done done"
+    assert len(ps.Study(tmp_path / "my-studies" / "first").runs()) == 4
     for name in ("first", "own"):
         assert verify_study(ps.Study(tmp_path / "my-studies" / name)) == []
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,15 +59,19 @@ class Study(RecordedStudy):
     def sweep(
         self, specs: Iterable[RunSpec], workers: int = 1, device: str = "auto", watch: Watcher = _silent
     ) -> list["Result"]:
-        """How each run that was missing went, computed by so many processes.
+        """How each run that was missing went, computed by so many processes; one worker is this process itself.
 
-        More than one worker starts the calling script again in each, so that the call belongs under
+        More than one starts the calling script again in each, so that the call belongs under
         `if __name__ == "__main__":`.
         """
-        from engine.sweeps.sweep import run_sweep
+        from engine.sweeps.sweep import run_sweep, run_sweep_here
         from engine.sweeps.worker import RunContext
 
-        if multiprocessing.parent_process() is not None:
+        def listen(event: "Progress | Result") -> None:
+            if isinstance(event, Progress):
+                watch(event)
+
+        if workers > 1 and multiprocessing.parent_process() is not None:
             raise PruneScopeError(
                 "A sweep was started while one of its own processes was starting; put the call under "
                 'if __name__ == "__main__":, so that these do not start it again.'
@@ -74,11 +79,11 @@ class Study(RecordedStudy):
         with trusting():
             checked = tuple(validate_spec(spec) for spec in specs)
             preset = Preset("python", self.path.name, "", checked)
+            context = RunContext(self.path, self.data, device, trust=True)
+            if workers == 1:
+                return run_sweep_here(preset, context, listen)
             own = own_rows(name for spec in checked for name in (spec.dataset, spec.network, spec.technique))
-            context = RunContext(self.path, self.data, device, trust=True, own=own)
-            return run_sweep(
-                preset, context, workers, lambda event: watch(event) if isinstance(event, Progress) else None
-            )
+            return run_sweep(preset, replace(context, own=own), workers, listen)
 
     def ship(
         self,

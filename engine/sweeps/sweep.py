@@ -14,7 +14,7 @@ from engine.store.claims import living_claims, remove_dead_claims
 from engine.store.files import remove_leftovers, write_file
 from engine.store.study import Study, examples_name
 from engine.sweeps.pool import Event, Lost, Pool
-from engine.sweeps.worker import Result, RunContext, note_failure
+from engine.sweeps.worker import Result, RunContext, ThisProcess, note_failure
 
 MOST_LOSSES = 3
 """How often a run may take its process down before it counts as failed."""
@@ -96,6 +96,13 @@ def run_sweep(
     study = Study(context.study)
     prepare_study(study, preset)
     return work_through(preset.specs, study, Pool(workers, context, method), listen)
+
+
+def run_sweep_here(preset: Preset, context: RunContext, listen: Listener) -> list[Result]:
+    """The same, worked through by this process alone, one run after the other."""
+    study = Study(context.study)
+    prepare_study(study, preset)
+    return work_through(preset.specs, study, ThisProcess(context, listen), listen)
 
 
 def work_through(specs: Sequence[RunSpec], study: Study, workers: Workers, listen: Listener) -> list[Result]:

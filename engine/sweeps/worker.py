@@ -3,6 +3,7 @@
 import json
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -76,6 +77,33 @@ def _compute(spec: RunSpec, study: Study, context: RunContext, watch: Watcher) -
     failure_file(study, spec.key).unlink(missing_ok=True)
     notes = filter(None, (finished.mended, finished.stopped, finished.warned))
     return "done" if finished.computed else "found", " ".join(notes)
+
+
+class ThisProcess:
+    """The calling process as the only worker of a sweep: nothing starts the calling script again."""
+
+    def __init__(self, context: RunContext, watch: Watcher) -> None:
+        self._context, self._watch = context, watch
+        self._spec: RunSpec | None = None
+
+    def idle(self) -> int:
+        """One, unless a run waits to be computed."""
+        return int(self._spec is None)
+
+    def hand_out(self, spec: RunSpec) -> None:
+        """Take a run, which `events` computes."""
+        self._spec = spec
+
+    def events(self, seconds: float) -> Iterator[Result]:
+        """The run's result once it is computed; after these seconds nothing where others work on all that is left."""
+        spec, self._spec = self._spec, None
+        if spec is None:
+            time.sleep(seconds)
+        else:
+            yield execute_run(spec, self._context, self._watch)
+
+    def close(self) -> None:
+        """Nothing: there is nobody to end."""
 
 
 def failure_file(study: Study, key: str) -> Path:
