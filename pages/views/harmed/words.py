@@ -15,8 +15,8 @@ TIES_HELP = (
 NOTHING_HELP = (
     "Two sets of networks never agree on every example; only sets of equally many are compared. With controls: "
     "dense against pruned networks, and dense against the same training unpruned, of the same seeds. With halves: "
-    "one half of the seeds unpruned, the other pruned or unpruned, averaged over splits. ±: 95 % over seeds, by a "
-    "jackknife."
+    "one half of the seeds unpruned, the other pruned or unpruned, averaged over splits. ±: 95 % over seeds, by "
+    "exchanging controls and pruned networks in half of the seeds, or of halves by a jackknife."
 )
 
 
