@@ -126,6 +126,8 @@ def show_page(frame: Frame) -> None:
         )
         try:
             facts = catalog.class_facts(frame.source, catalog.example_set(frame.source, frame.experiment))
+            if not facts["n_train"].sum():
+                raise PruneScopeError("the file does not say how many examples of each class were trained on.")
             show_chart(
                 charts.class_histogram(facts, look),
                 "class-histogram",

@@ -18,6 +18,12 @@ def t_interval(mean: ArrayLike, sd: ArrayLike, n: ArrayLike, confidence: ArrayLi
     return mean - half, mean + half
 
 
+def share_interval(mean: ArrayLike, sd: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
+    """Student's interval of a mean of shares, such as accuracies: its ends are shares too, 0 to 1."""
+    low, high = t_interval(mean, sd, n)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
 def wilson_interval(correct: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Low and high end of Wilson's score interval of a share, within 0 to 1; NaN where n is 0.
 

@@ -41,7 +41,7 @@ def show_chart(
     as_table, image = st.session_state.get(f"{key}-table", False), st.session_state.get(f"{key}-image", "png")
     event = None
     if as_table:
-        st.dataframe(_table(table), hide_index=True, height=int(figure.layout.height or 450), key=f"{key}-rows")
+        st.dataframe(_table(table), hide_index=True, height=int(_height(figure) or 450), key=f"{key}-rows")
     else:
         config = {
             "displaylogo": False,
@@ -75,6 +75,11 @@ def _buttons(figure: BaseFigure, selects: bool) -> list[str]:
     deep = any(name.endswith("3d") for name in types)
     idle = {"zoom2d", "select2d", "resetScale2d"} if deep else {"resetCameraDefault3d"}
     return [name for name in BUTTONS if name not in idle and (selects or name != "select2d")]
+
+
+def _height(figure: BaseFigure) -> int | None:
+    height: int | None = figure.height if isinstance(figure, Drawing) else figure.layout.height
+    return height
 
 
 def _table(table: pd.DataFrame | Callable[[], pd.DataFrame]) -> pd.DataFrame:

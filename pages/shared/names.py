@@ -31,6 +31,9 @@ Row: TypeAlias = "Mapping[Hashable, Any] | Mapping[str, Any] | pd.Series"
 
 # -- one thing of the engine's tables; what is not in its table keeps its key -----------------------------------------
 
+UNSTATED = "unstated"
+"""Treatment of imported runs whose file does not say one."""
+
 
 def technique_name(key: str) -> str:
     """A technique's name."""
@@ -50,7 +53,18 @@ def dataset_name(key: str, split: str = "") -> str:
 
 def treatment_name(key: str) -> str:
     """A treatment's name."""
+    if not is_stated(key):
+        return "Treatment not stated"
     return TREATMENTS[key].label if key in TREATMENTS else str(key)
+
+
+def is_stated(treatment: str) -> bool:
+    """Whether it is known what became of the weights that stayed; most files from elsewhere do not say."""
+    return treatment not in ("", UNSTATED)
+
+
+def _treated(treatment: str) -> str:
+    return f" with {treatment_name(treatment).lower()}" if is_stated(treatment) else ""
 
 
 def measure_name(key: str) -> str:
@@ -74,7 +88,7 @@ def subject_name(network: str, dataset: str) -> str:
 def variant_name(row: Row) -> str:
     """Technique, treatment and mitigation of a row in a sentence: "Global magnitude with rewind"."""
     extra = f" and mitigation {row['mitigation']}" if is_mitigated(row["mitigation"]) else ""
-    return f"{technique_name(str(row['technique']))} with {treatment_name(str(row['treatment'])).lower()}{extra}"
+    return f"{technique_name(str(row['technique']))}{_treated(str(row['treatment']))}{extra}"
 
 
 def variant_labels(variants: Sequence[Variant]) -> dict[str, Variant]:
@@ -92,7 +106,11 @@ def variant_labels(variants: Sequence[Variant]) -> dict[str, Variant]:
 
 def legend_label(technique: str, mitigation: str, treatment: str = "") -> str:
     """A variant in a chart's legend, where colour means the technique; the treatment comes last, if at all."""
-    words = [technique_name(technique), _mitigated(mitigation), treatment_name(treatment)]
+    words = [
+        technique_name(technique),
+        _mitigated(mitigation),
+        treatment_name(treatment) if is_stated(treatment) else "",
+    ]
     return ", ".join(formats.chart_text(word) for word in words if word)
 
 
@@ -103,12 +121,12 @@ def point_name(point: Row) -> str:
     """An operating point in a sentence; markdown."""
     if point["level"] == 0:
         return "the dense network"
-    way = formats.plain(treatment_name(str(point["treatment"]))).lower()
     extra = f" and mitigation {formats.plain(point['mitigation'])}" if is_mitigated(point["mitigation"]) else ""
     name = formats.plain(technique_name(str(point["technique"])))
     if not trains_after(str(point["technique"])):
         return f"{name}{extra}, without cutting a weight"
-    return f"{name} with {way}{extra} at {formats.sparsity(point['sparsity'])} sparsity"
+    way = formats.plain(_treated(str(point["treatment"])))
+    return f"{name}{way}{extra} at {formats.sparsity(point['sparsity'])} sparsity"
 
 
 def point_label(point: Row) -> str:

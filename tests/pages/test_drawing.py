@@ -64,3 +64,13 @@ def test_whoever_looks_into_it_finds_plotly_s_figure() -> None:
 def test_a_mistake_in_it_is_found_by_looking() -> None:
     with pytest.raises((ValueError, PlotlyError)):
         _ = Drawing([{"type": "scatter", "colour": "red"}], {}).data
+
+
+def test_a_change_made_in_python_stays() -> None:
+    drawing = Drawing(TRACES, LAYOUT)
+    drawing.update_layout(title="Mine").update_traces(opacity=0.5).add_hline(y=1.5)
+    drawing.layout.yaxis.title = "another title"
+    sent = plain(drawing)
+    assert sent["layout"]["title"]["text"] == "Mine" and sent["layout"]["yaxis"]["title"]["text"] == "another title"
+    assert [trace["opacity"] for trace in sent["data"]] == [0.5, 0.5] and len(sent["layout"]["shapes"]) == 2
+    assert "another title" in drawing.to_html(full_html=False, include_plotlyjs=False)

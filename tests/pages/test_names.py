@@ -74,3 +74,10 @@ def test_sentences_and_charts_show_foreign_names_as_they_are() -> None:
     point = POINT | {"technique": NASTY, "treatment": NASTY, "mitigation": NASTY}
     assert names.point_name(point).startswith(formats.plain(NASTY))
     assert "<img" not in names.point_label(point) and "<img" not in names.legend_label(NASTY, NASTY, NASTY)
+
+
+def test_a_treatment_that_nobody_stated_is_left_out_of_names() -> None:
+    row = {"technique": "magnitude", "treatment": "unstated", "mitigation": "none", "level": 2, "sparsity": 0.9}
+    said = (names.variant_name(row), names.point_name(row), names.legend_label("magnitude", "none", "unstated"))
+    assert all("stated" not in text and " with" not in text for text in said), said
+    assert "with rewind" in names.variant_name(row | {"treatment": "rewind"}).lower()

@@ -1,5 +1,6 @@
 """The Regression page: sentences true of the numbers, names of coefficients, charts, and studies that lack much."""
 
+import dataclasses
 import re
 import shlex
 from collections.abc import Callable
@@ -342,3 +343,10 @@ def test_page_shows_the_shipped_study(open_page: OpenPage, demo_root: Path) -> N
     result = load_models.fitted(source, (experiment, "protocol", (), True), PAPER, "linear", "hac")
     assert effects.answer_sentence(result) in words(app)
     assert set(result.coefficients["errors"]) == set(ERRORS) and isinstance(result.effects, pd.DataFrame)
+
+
+def test_few_rows_give_no_headline(result: Regression) -> None:
+    few = replaced(result, statistics=dataclasses.replace(result.statistics, n_rows=24))
+    text = effects.answer_sentence(few)
+    assert "Too few rows" in text and "24 rows" in text and "points" not in text
+    assert not effects.few_rows_sentence(result.statistics)

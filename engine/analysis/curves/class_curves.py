@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from engine.analysis.columns import MODEL
-from engine.analysis.intervals import t_interval
+from engine.analysis.intervals import share_interval, t_interval
 from engine.analysis.seeds import over_seeds
 
 NO_DENSE = "no class has a dense level to compare with"
@@ -86,7 +86,8 @@ def with_accuracy(counts: pd.DataFrame) -> pd.DataFrame:
 
 def _curves(table: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     curves = over_seeds(table, keys, ["sparsity", value])
-    low, high = t_interval(curves[value], curves[f"{value}_sd"], curves[f"{value}_n"])
+    interval = share_interval if value == "accuracy" else t_interval
+    low, high = interval(curves[value], curves[f"{value}_sd"], curves[f"{value}_n"])
     curves = curves.assign(low=low, high=high, n_seeds=curves[f"{value}_n"]).rename(columns={f"{value}_sd": "sd"})
     return curves[[*keys, "sparsity", value, "sd", "low", "high", "n_seeds"]]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from engine.analysis.intervals import t_interval
+from engine.analysis.intervals import share_interval
 from engine.errors import PruneScopeError
 
 Ints = NDArray[np.integer]
@@ -192,5 +192,5 @@ def _means(accuracy: NDArray[np.float64]) -> pd.DataFrame:
     n_models = len(accuracy)
     mean = accuracy.mean(axis=0)
     sd = accuracy.std(axis=0, ddof=1) if n_models > 1 else np.full(len(mean), np.nan)
-    low, high = t_interval(mean, sd, n_models)
+    low, high = share_interval(mean, sd, n_models)
     return pd.DataFrame({"accuracy": mean, "sd": sd, "low": low, "high": high, "n_models": n_models})

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from engine.analysis.intervals import t_interval
+from engine.analysis.intervals import share_interval
 from engine.analysis.seeds import over_seeds
 
 GROUP_LOSSES = ("grouping", "group", "n", "dense", "accuracy", "low", "high", "change")
@@ -35,7 +35,7 @@ def group_losses(counts: pd.DataFrame, level: int, controls: pd.DataFrame | None
     means = over_seeds(_rates(counts), ["level", *keys], ["accuracy", "n"])
     after = means[means["level"] == level].set_index(keys)
     dense = means[means["level"] == 0].set_index(keys)["accuracy"].reindex(after.index)
-    low, high = t_interval(after["accuracy"], after["accuracy_sd"], after["accuracy_n"])
+    low, high = share_interval(after["accuracy"], after["accuracy_sd"], after["accuracy_n"])
     rows, before = after.assign(dense=dense, low=low, high=high), dense
     if controls is not None:
         before = _rates(controls).groupby(keys)["accuracy"].mean().reindex(after.index)

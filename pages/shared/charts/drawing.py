@@ -5,7 +5,7 @@ What stands here is checked when somebody looks into it, as tests and notebooks 
 """
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -26,12 +26,20 @@ class Drawing(BaseFigure):  # type: ignore[misc, unused-ignore]  # plotly has no
     def to_dict(self) -> dict[str, Any]:
         """What is sent: with the look that the page gives its charts, unless it has one of its own."""
         look = _template(plotly.io.templates.default, frozenset(self.types))
+        if "figure" in self.__dict__:  # somebody looked into it, and may have changed it
+            return dict(self.figure.to_dict())
         return {"data": _sent(self._plain["data"]), "layout": {"template": look, **self._plain["layout"]}}
 
     @property
     def types(self) -> set[str]:
         """Kinds of traces in it."""
         return {trace["type"] for trace in self._plain["data"]}
+
+    @property
+    def height(self) -> int | None:
+        """Pixels from top to bottom, where it says so."""
+        height: int | None = self._plain["layout"].get("height")
+        return height
 
     @cached_property
     def figure(self) -> go.Figure:
@@ -47,6 +55,23 @@ class Drawing(BaseFigure):  # type: ignore[misc, unused-ignore]  # plotly has no
     def layout(self) -> Any:
         """The layout, checked by Plotly."""
         return self.figure.layout
+
+
+def _changing(name: str) -> Callable[..., Drawing]:
+    """The method of this name that changes a figure, done to Plotly's own."""
+
+    def change(self: Drawing, *arguments: Any, **options: Any) -> Drawing:
+        getattr(self.figure, name)(*arguments, **options)
+        return self
+
+    change.__name__, change.__doc__ = name, getattr(go.Figure, name).__doc__
+    return change
+
+
+for _name in ("update", "add_trace", "add_traces", "update_layout", "update_traces", "update_xaxes", "update_yaxes"):
+    setattr(Drawing, _name, _changing(_name))
+for _name in ("add_annotation", "add_shape", "add_hline", "add_vline", "add_hrect", "add_vrect", "update_annotations"):
+    setattr(Drawing, _name, _changing(_name))
 
 
 def _spelt(value: Any) -> Any:

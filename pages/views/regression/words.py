@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from engine.analysis.regression.class_evidence import ENOUGH_CLASSES
+from engine.analysis.regression.goodness import Statistics
 from engine.analysis.regression.result import Regression
 from engine.analysis.regression.standard_errors import ERRORS, KINDS, WILD
 from engine.analysis.regression.terms import FACTORS, TERMS
@@ -17,6 +18,8 @@ Row = dict[Hashable, Any]
 """An effect, by the columns of the table of effects."""
 
 FACTS = ("imbalance", "entropy")
+LEAST_ROWS, ROWS_PER_COLUMN = 50, 10
+"""Rows below which no effect is put into words: fewer let a handful of rows decide it."""
 PUBLISHED_ROWS = 949_298
 PAPER_FOUND = {
     "accuracy0": "ends higher too",
@@ -31,6 +34,9 @@ PAPER_FOUND = {
 def answer_sentence(regression: Regression) -> str:
     """What more of the training set and more entropy do to a class, all else equal, with the widest interval of all
     kinds; first of all whether the study has classes enough to tell; markdown."""
+    few = few_rows_sentence(regression.statistics)
+    if few:
+        return few
     rows = [regression.widest(row["key"]) for row in _rows(regression, FACTS)]
     if rows:
         text = f"All else equal, a class {'. A class '.join(map(_clause, rows))}."
@@ -39,6 +45,18 @@ def answer_sentence(regression: Regression) -> str:
     rows = _rows(regression, ("accuracy0", "sparsity"))
     why = " ".join(_absence(regression, key) for key in FACTS)
     return f"**{effect_sentence(rows[0])}** {why}" if rows else f"**No effect can be told.** {why}"
+
+
+def few_rows_sentence(statistics: Statistics) -> str:
+    """Why there is no headline, where the rows are too few for the coefficients; empty where they are enough."""
+    needed = max(LEAST_ROWS, ROWS_PER_COLUMN * statistics.n_columns)
+    if statistics.n_rows >= needed:
+        return ""
+    return (
+        f"**Too few rows to say anything**: {formats.count(statistics.n_rows)} rows for "
+        f"{formats.count(statistics.n_columns)} coefficients; at least {formats.count(needed)} are needed, by more "
+        "seeds, levels or classes."
+    )
 
 
 def _clause(row: Row) -> str:

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from engine.analysis.intervals import t_interval, wilson_interval
+from engine.analysis.intervals import share_interval, t_interval, wilson_interval
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.99])
@@ -37,3 +37,10 @@ def test_wilson_interval_equals_statsmodels(confidence: float) -> None:
 
 def test_wilson_interval_of_nothing_is_nan() -> None:
     assert np.isnan(wilson_interval(0, 0)).all()
+
+
+def test_ends_of_an_interval_of_shares_are_shares() -> None:
+    low, high = share_interval([0.99, 0.01, 0.5], [0.02, 0.02, 0.02], [3, 3, 3])
+    plain_low, plain_high = t_interval([0.99, 0.01, 0.5], [0.02, 0.02, 0.02], [3, 3, 3])
+    assert plain_high[0] > 1 and high[0] == 1 and plain_low[1] < 0 and low[1] == 0
+    assert (low[2], high[2]) == (plain_low[2], plain_high[2])
