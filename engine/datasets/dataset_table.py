@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from engine.access import check_may_write
 from engine.datasets.dataset import Dataset, ImageSet, Request
 from engine.datasets.location import data_root
 from engine.datasets.readers.cifar import CIFAR10, CIFAR100
@@ -248,6 +249,7 @@ def load_dataset(key: str, root: Path, request: Request = _ANYTHING_ASKED) -> Da
 
 def fetch_dataset(key: str, root: Path) -> None:
     """Fetch a data set into the root where that is possible, then load every split of it as a check."""
+    check_may_write("a data set")
     row = DATASETS[key]
     if row.fetch:
         try:

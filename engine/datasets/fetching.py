@@ -7,6 +7,8 @@ import sys
 import threading
 from pathlib import Path
 
+from engine.access import check_may_write
+
 TOP = Path(__file__).resolve().parents[2]
 TAIL = 4000
 """Bytes at the end of what the child says that are kept."""
@@ -17,6 +19,7 @@ class Fetching:
     """One download, begun when this is made; it goes on as long as the server does, whoever looks on."""
 
     def __init__(self, key: str, root: Path) -> None:
+        check_may_write("a data set")
         self.key, self._said = key, b""
         self._child = subprocess.Popen(
             [sys.executable, "-m", "engine", "data", "get", key, "--data", str(root)],

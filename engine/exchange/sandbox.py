@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.access import check_may_write
 from engine.errors import PruneScopeError
 from engine.exchange.cells import shown
 from engine.exchange.limits import LIMITS, Limits
@@ -39,6 +40,7 @@ from engine.store.files import (
     temporary_beside,
     write_file,
 )
+from engine.store.people.journal import note_deed
 from engine.store.run_files import INCOMING
 from engine.store.study import Study
 
@@ -81,6 +83,7 @@ def import_file(
     source: Source, study: Study, mapping: ColumnMapping = ColumnMapping(), title: str = "", limits: Limits = LIMITS
 ) -> Imported:
     """Add the file's runs to the study, all of them or, where anything is wrong, none."""
+    who = check_may_write("an import")
     target = study.path.resolve()
     if not PLAIN_NAME.match(target.name):
         raise PruneScopeError(f"{target.name!r} is no name for a study; use letters, digits, '.', '_' and '-'.")
@@ -97,6 +100,7 @@ def import_file(
         if target.parent.is_dir():
             remove_left_beside(target.parent)
     n_runs = sum(summary.n_runs for summary in answer.example_sets)
+    note_deed(target, who, "imported", f"{source.name}: {new} new runs")
     return Imported(new, n_runs - new, answer.example_sets)
 
 

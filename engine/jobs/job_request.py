@@ -1,7 +1,7 @@
 """What a job is asked to do, as its folder keeps it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,7 +62,7 @@ def read_request(content: bytes) -> JobRequest:
         raise PruneScopeError(f"The job's request cannot be read: {error}. Start a new one.") from error
 
 
-def runs_of(base: RunSpec, changes: list[Mapping[str, Any]]) -> tuple[RunSpec, ...]:
+def runs_of(base: RunSpec, changes: Sequence[Mapping[str, Any]]) -> tuple[RunSpec, ...]:
     """The runs that differ from `base` in each of these settings, checked, each once."""
     plain = settings(base)
     specs = (validate_spec(spec_from_settings(plain | dict(change))) for change in changes)

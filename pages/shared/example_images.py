@@ -10,6 +10,7 @@ from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.store.images import images_name
 from pages.shared import formats
+from pages.shared.access import as_person
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Source
 from pages.shared.cache.images import carried_images, fetches, start_fetching
@@ -75,7 +76,7 @@ def show_problem(found: ExampleImages) -> None:
         f"Fetch {name}",
         icon=":material/download:",
         key="fetch-images",
-        on_click=start_fetching,
+        on_click=as_person(start_fetching),
         args=(found.fetchable,),
         help=f"Downloads the data set from where its authors keep it onto this machine. Licence: {licence}.",
     )

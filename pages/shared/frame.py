@@ -15,6 +15,7 @@ from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
 from engine.specs.experiment_names import names_in_study
 from pages.shared import bound, candidate, formats
+from pages.shared.access import open_door
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.collector import keep_memory_free
@@ -138,11 +139,17 @@ def open_without_study(file: str) -> None:
     _open(file, with_study=False)
 
 
+def open_with_study(file: str) -> str | None:
+    """Draw title, menu and the picker of studies; the one that is chosen, finished runs or not, None without any."""
+    return _open(file, with_study=True)
+
+
 def _open(file: str, with_study: bool) -> str | None:
     """Draw title and menu; the name of the study that is chosen, None where there is none to choose."""
     entry = next(entry for entry in MENU if entry.file == file)
     st.set_page_config(page_title=f"{entry.label} · PruneScope", page_icon=str(ICON), layout="wide")
     keep_memory_free()
+    open_door()
     _carry(file)
     with st.sidebar:
         st.markdown("### PruneScope")

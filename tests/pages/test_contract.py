@@ -41,8 +41,8 @@ STUDIES = (
 )
 SENTENCE_AND_WAY_ON = re.compile(r"\*\*.+\*\* \S")
 """As `stop_with` puts it: what is missing, and then what to do."""
-WITHOUT_STUDY = ("pages/bring.py",)
-"""Pages that work on no study."""
+WITHOUT_STUDY = ("pages/bring.py", "pages/run.py")
+"""Pages that work on no study, or on one without runs."""
 MITIGATED = RunSpec(
     "qmnist", "lenet", "global_unstructured", levels=1, epochs=2, learning_rate=0.05, diagnose=("class", "writer")
 )

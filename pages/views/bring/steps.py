@@ -28,6 +28,7 @@ from engine.exchange.sandbox import Imported, Source, import_file, preview_file
 from engine.plain_names import PLAIN_NAME
 from engine.store.study import Study
 from pages.shared import formats
+from pages.shared.access import writing
 from pages.shared.cache import catalog as load
 
 NOT_IN_FILE = "— not in the file —"
@@ -218,7 +219,7 @@ def bring_in(
         st.error("**This study lies elsewhere.** Choose another name.", icon=":material/error:")
         return None
     try:
-        with st.spinner("Importing …"), on_disk(file, sidecar) as source:
+        with st.spinner("Importing …"), writing(), on_disk(file, sidecar) as source:
             return import_file(source, Study(path), mapping, Path(file.name).stem)
     except PruneScopeError as error:
         st.error(f"**Nothing was imported.** {formats.plain(error)}", icon=":material/error:")

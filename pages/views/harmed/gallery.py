@@ -10,6 +10,7 @@ from engine.analysis.examples.exemplars import Cut, Divergence, ranking, votes
 from engine.errors import PruneScopeError
 from engine.store.annotations import MARKS, marks_stamp, write_mark
 from pages.shared import bound, formats
+from pages.shared.access import writing
 from pages.shared.cache import predictions
 from pages.shared.example_images import example_images, show_credit, show_problem
 from pages.shared.formats import csv_bytes
@@ -166,7 +167,8 @@ def _show_card(
 
 def _save(frame: Frame, name: str, example: int, key: str) -> None:
     try:
-        write_mark(frame.source.study, name, example, st.session_state[key])
+        with writing():
+            write_mark(frame.source.study, name, example, st.session_state[key])
     except PruneScopeError as error:
         st.toast(f"The mark was not kept: {formats.plain(error)}", icon=":material/error:")
 
