@@ -1,223 +1,298 @@
 """Which pruned network should we ship?"""
 
-from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.curves.baseline import compared
-from engine.analysis.frontier.choice import Choice, choices_by_measure, choose
-from engine.analysis.frontier.floors import allowed
-from engine.analysis.frontier.promised_points import PromisedPoints, promised_points
-from engine.analysis.frontier.stability import agreement
-from engine.analysis.frontier.three_objectives import pareto_front_3d, techniques_on_front
-from engine.analysis.frontier.weight_ranges import change_over_weights
+from engine.analysis.frontier.choice import choices_by_measure
+from engine.analysis.frontier.three_objectives import techniques_on_front
+from pages.shared import candidate
+from pages.shared.body import body
 from pages.shared.cache import extras
 from pages.shared.cache.between import tally
-from pages.shared.cache.points import band, by_seed, by_seed_and_point, group_means, group_rows, hover_texts, payers
+from pages.shared.cache.kept import kept
+from pages.shared.cache.points import band, by_seed_and_point, hover_texts
 from pages.shared.charts.drawing import Drawing
-from pages.shared.frame import open_page
+from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import measure_name
-from pages.views.frontier import charts, side_charts, tables, words
-from pages.views.frontier.controls import BY_PROMISE, BY_THREE, Question, ask
+from pages.views.frontier import axes, charts, side_charts, tables, words
+from pages.views.frontier.answer import Answer, answer_to
+from pages.views.frontier.chosen import card
+from pages.views.frontier.chosen.comparison import show_comparison
+from pages.views.frontier.chosen.front_table import frontier_columns
+from pages.views.frontier.controls import BY_THREE, Question, ask
 from pages.views.frontier.decision_record import decision_html, decision_json
 from pages.views.frontier.optimism import optimism_of
-from pages.views.frontier.payers import payer_sentence, warning_sentence
 from pages.views.frontier.sizes import size_sentence, size_table
 from pages.views.frontier.space_chart import space_chart
-from pages.views.frontier.sureness import WINNER_COLUMNS, winners_caption, winners_table
+from pages.views.frontier.sureness import WINNER_COLUMNS, winners_caption
 
 
-def promised(asked: Question) -> PromisedPoints:
-    """What learn-then-test allows of the points, by what chooses."""
-    means = compared(group_means(asked.between), frame.baseline)
-    names = tally(asked.between).names
-    means = means.assign(name=[names.get(int(n), str(n)) for n in means["class"]])
-    return promised_points(asked.points, means, asked.limits, asked.risk)
+def frontier_figure(frame: Frame, asked: Question, found: Answer, dark: bool) -> Drawing:
+    """The first chart: all points, the frontier, the choice, what is pinned and what is open."""
+    points, choice = asked.points, found.choice
+    first, second = (candidate.pinned(frame, which) for which in candidate.KEYS)
+    rings = {word: one.point for word, one in (("candidate", first), ("compared", second)) if one is not None}
+    place = card.opened(points)
+    if place is not None and (number := int(points["point"].iloc[place])) not in rings.values():
+        rings["opened"] = number
+
+    def made() -> Drawing:
+        hovers = hover_texts(asked.between, asked.measure)
+        beside = charts.Extras(
+            second=found.second,
+            band=band(
+                (asked.between, asked.measure, *sorted(asked.limits.items()), asked.filters),
+                points,
+                by_seed_and_point(asked.between, asked.measure),
+                choice,
+            ),
+            tested=asked.tested if asked.between.split != "test" else None,
+            between=" x ".join(asked.between.columns),
+            equal_value=found.promise is None,
+            line=asked.rule != BY_THREE,
+            pinned=rings,
+        )
+        shown = [hovers[number] for number in points["point"].tolist()]
+        return charts.frontier_chart(points, choice, shown, dark, asked.scale, beside)
+
+    return kept(frame.source, "frontier chart", (asked.key, asked.scale, dark, *rings.items()), made)
 
 
-def chosen_at(asked: Question, weight: float) -> Choice:
-    """The choice at this weight."""
-    points = asked.points
-    return choose(points, asked.limits["accuracy"], weight, asked.measure, allowed(points, asked.group_limits))
-
-
-frame = open_page("pages/frontier.py")
-above = st.container()
-asked = ask(frame)
-points, tested, measure = asked.points, asked.tested, asked.measure
-
-# -- what follows from it ---------------------------------------------------------------------------------------------
-choice = chosen_at(asked, asked.weight)
-promise = promised(asked) if asked.rule == BY_PROMISE else None
-if promise is not None:
-    if promise.chosen is None:
-        above.info(words.no_promise(points, promise, dict(asked.limits)), icon=":material/info:")
-        st.dataframe(tables.promise_table(points, promise), hide_index=True, alt="What stops each technique.")
-        st.stop()
-    choice = replace(choice, chosen=promise.chosen, twins=(), runner_up=None, against_runner_up=None)
-if choice.chosen is None:
-    above.info(words.no_choice(choice, points), icon=":material/info:")
-    st.stop()
-second = chosen_at(asked, asked.second_weight) if asked.second_weight and promise is None else None
-grid = by_seed_and_point(asked.between, measure)
-trust = agreement(points, by_seed(asked.between), choice, grid=grid)
-wins = change_over_weights(points, choice, side_charts.WEIGHTS)
-winners = winners_table(points, grid, choice, trust) if trust.verdict.word and promise is None else None
-if asked.rule == BY_THREE:
-    unbeaten = pareto_front_3d(points["sparsity"], points[measure], points["accuracy"])
-    choice = replace(choice, frontier=unbeaten & choice.survivors)
-number = int(points["point"].to_numpy()[choice.chosen])
-paying = payers(asked.between, number, frame.baseline)
-said = (
-    words.choice_sentence(points, tested, choice, trust)
-    if promise is None
-    else words.promise_sentence(points, tested, choice, asked.risk)
-)
-texts = [said, words.against_sentence(points, choice, trust) if promise is None else "", payer_sentence(paying)]
-texts.append(words.seed_sentence(points, choice, trust) if promise is None else "")
-caution = tables.caution(frame, tested, tested.iloc[choice.chosen], measure)
-with above:
-    answer(said)
-    if warned := warning_sentence(paying, asked.between, asked.warning):
-        st.warning(warned, icon=":material/warning:")
-    if promise is not None:
+def show_answer(frame: Frame, asked: Question, found: Answer) -> None:
+    """The answer in words, and the button that pins it."""
+    answer(found.texts[0])
+    card.show_pin(frame, asked, found)
+    if found.warning:
+        st.warning(found.warning, icon=":material/warning:")
+    if found.promise is not None:
         st.markdown(f"The promise: {words.promised_words(dict(asked.limits))}; shared by all techniques' sequences.")
-    if second is not None:
-        st.markdown(words.stakeholder_sentence(points, choice, second))
-    for text in texts[1:3]:
+    for text in (found.stakeholders, *found.texts[1:3]):
         if text:
             st.markdown(text)
-    luck = st.empty()
 
-hovers = hover_texts(asked.between, measure)
-shown = [hovers[place] for place in points["point"].tolist()]
-on = (frame.techniques, frame.treatments)
-beside = charts.Extras(
-    second=second,
-    band=band((asked.between, measure, *sorted(asked.limits.items()), *on, frame.baseline), points, grid, choice),
-    tested=tested if asked.between.split != "test" else None,
-    between=" x ".join(asked.between.columns),
-    equal_value=promise is None,
-    line=asked.rule != BY_THREE,
-)
-scatter, groups = st.container(key="beside-frontier").columns([2, 1], gap="medium")
-with scatter:
-    shapes = " Circles: rewind; diamonds: finetune." * (len({"rewind", "finetune"} & set(frame.treatments)) > 1)
-    kept, out = int(choice.survivors.sum()), int((~choice.survivors).sum())
-    show_chart(
-        charts.frontier_chart(points, choice, shown, frame.dark, asked.scale, beside),
-        "frontier",
-        f"Sparsity against {measure_name(measure)} for {kept} networks; the chosen one is starred.",
-        lambda: tables.frontier_table(points, choice, wins, trust),
-        caption=f"{out} of {len(points)} networks break a floor (small grey dots){charts.beyond(points, choice)}. "
-        f"Hollow: beaten on both counts.{shapes} Band: 90 % of frontiers with redrawn seeds; whiskers: 95 %.",
-    )
-with groups:
-    table = group_rows(asked.between.on_test(), number, frame.baseline)
-    word = words.between_name(asked.between.columns).lower()
-    least = tested.loc[tested["accuracy"] >= tested["accuracy"].max() - charts.REACH, "lowest"].min()
-    trained = " Unpruned: the same training time." if "control" in table else ""
-    most = f" The {side_charts.MOST_GROUPS} of {len(table)} that lose most." * (len(table) > side_charts.MOST_GROUPS)
-    left_out = tally(asked.between.on_test()).left_out
-    small = f" Left out, under 20 examples or without a value: {len(left_out)}." * bool(len(left_out))
-    show_chart(
-        side_charts.group_chart(table, frame.dark, word.removesuffix("es") if word == "classes" else word, least),
-        "chosen-classes",
-        f"Accuracy of each of the {word}, unpruned and at the chosen point.",
-        table,
-        caption=f"Who loses most is on top, with test examples; whiskers: 95 % over seeds.{trained}{most}{small}",
-    )
 
-if promise is None:
+def show_charts(frame: Frame, asked: Question, found: Answer) -> None:
+    """The frontier beside the groups, before and after."""
+    points, choice, table = asked.points, found.choice, found.groups
+    assert table is not None and found.front is not None
+    scatter, groups = st.container(key="beside-frontier").columns([2, 1], gap="medium")
+    with scatter:
+        shapes = " Circles: rewind; diamonds: finetune." * (len({"rewind", "finetune"} & set(frame.treatments)) > 1)
+        survivors, out = int(choice.survivors.sum()), int((~choice.survivors).sum())
+        axis = axes.AXES[asked.scale].capitalize()
+        show_chart(
+            frontier_figure(frame, asked, found, frame.dark),
+            "frontier",
+            f"{axis} against {measure_name(asked.measure)} for {survivors} networks; the chosen one is starred.",
+            found.front,
+            selects=partial(card.open_from_chart, "frontier"),
+            caption=f"Click a point for its card. {out} of {len(points)} networks break a floor (small grey dots)"
+            f"{axes.beyond(points, choice, asked.scale)}. "
+            f"Hollow: beaten on both counts.{shapes} Band: 90 % of frontiers with redrawn seeds; whiskers: 95 %.",
+        )
+    with groups:
+        word = words.between_name(asked.between.columns).lower()
+        tested = asked.tested
+        least = tested.loc[tested["accuracy"] >= tested["accuracy"].max() - axes.REACH, "lowest"].min()
+        trained = " Unpruned: the same training time." if "control" in table else ""
+        most = f" The {side_charts.MOST_GROUPS} of {len(table)} that lose most." * (
+            len(table) > side_charts.MOST_GROUPS
+        )
+        left_out = tally(asked.between.on_test()).left_out
+        small = f" Left out, under 20 examples or without a value: {len(left_out)}." * bool(len(left_out))
+        show_chart(
+            kept(
+                frame.source,
+                "frontier groups",
+                (asked.between.on_test(), found.number, asked.filters, frame.dark),
+                lambda: side_charts.group_chart(
+                    table, frame.dark, word.removesuffix("es") if word == "classes" else word, least
+                ),
+            ),
+            "chosen-classes",
+            f"Accuracy of each of the {word}, unpruned and at the chosen point.",
+            table,
+            caption=f"Who loses most is on top, with test examples; whiskers: 95 % over seeds.{trained}{most}{small}",
+        )
+
+
+def show_weights(frame: Frame, asked: Question, found: Answer) -> None:
+    """The weights at which the choice changes; under other rules, how far each technique goes."""
+    points, wins = asked.points, found.wins
+    if found.promise is not None:
+        st.markdown("##### How far each technique keeps the promise")
+        table = tables.promise_table(points, found.promise)
+        st.dataframe(table, hide_index=True, alt="How far each technique may be pruned.")
+        return
+    assert wins is not None
     st.markdown("##### At which weights the choice changes")
     weights = [weight for weight in (asked.weight, asked.second_weight) if weight]
-    strip = side_charts.weight_strip(wins, points, weights, frame.dark)
-    show_chart(strip, "weights", "Which point wins at which weight; the mark is at the weight chosen.", wins)
-else:
-    st.markdown("##### How far each technique keeps the promise")
-    st.dataframe(tables.promise_table(points, promise), hide_index=True, alt="How far each technique may be pruned.")
-if asked.rule == BY_THREE:
-    st.markdown("##### Is this technique ever Pareto-optimal?")
-    verdicts = techniques_on_front(points[points["level"] > 0], unbeaten[(points["level"] > 0).to_numpy()])
-    st.dataframe(tables.technique_table(verdicts), hide_index=True, alt="Whether each technique is ever unbeaten.")
-    st.caption(
-        "In sparsity, fairness and accuracy at once; no floor is set here, and the dense network does not count."
+    middle = found.middle.place if found.middle is not None and not found.middle.agrees else None
+    strip = kept(
+        frame.source,
+        "frontier strip",
+        (asked.key, frame.dark),
+        lambda: side_charts.weight_strip(wins, points, weights, frame.dark, middle),
     )
+    show_chart(
+        strip,
+        "weights",
+        "Which point wins at which weight; the mark is at the weight chosen.",
+        wins,
+        selects=partial(card.open_from_chart, "weights"),
+    )
+    if found.unbeaten is not None:
+        st.markdown("##### Is this technique ever Pareto-optimal?")
+        pruned = (points["level"] > 0).to_numpy()
+        verdicts = techniques_on_front(points[pruned], found.unbeaten[pruned])
+        st.dataframe(tables.technique_table(verdicts), hide_index=True, alt="Whether each technique is ever unbeaten.")
+        st.caption(
+            "In sparsity, fairness and accuracy at once; no floor is set here, and the dense network does not count."
+        )
 
-st.markdown("##### The frontier")
-st.dataframe(
-    tables.frontier_table(points, choice, wins, trust),
-    hide_index=True,
-    column_config=tables.frontier_columns(measure),
-    alt="The points of the frontier, the chosen one first.",
-)
-if trust.table["reason"].any():
-    st.caption("A network with one seed takes part with its one value; how sure it is cannot be said.")
-if winners is not None:
-    st.markdown("##### How sure the choice is")
+
+def show_tables(asked: Question, found: Answer) -> None:
+    """The frontier, and who wins how often."""
+    assert found.trust is not None
+    st.markdown("##### The frontier")
     st.dataframe(
-        winners,
+        found.front,
         hide_index=True,
-        column_config=WINNER_COLUMNS,
-        alt="How often each network wins when seeds are drawn again.",
+        column_config=frontier_columns(asked.measure),
+        on_select=partial(card.open_from_row, "front-rows", found.front_numbers),
+        selection_mode="single-row",
+        key="front-rows",
+        alt="The points of the frontier, the chosen one first; a click on a row opens its card.",
     )
-    st.caption(winners_caption(trust))
+    if found.trust.table["reason"].any():
+        st.caption("A network with one seed takes part with its one value; how sure it is cannot be said.")
+    if found.winners is not None:
+        st.markdown("##### How sure the choice is")
+        st.dataframe(
+            found.winners,
+            hide_index=True,
+            column_config=WINNER_COLUMNS,
+            alt="How often each network wins when seeds are drawn again.",
+        )
+        st.caption(winners_caption(found.trust))
 
-others, record = st.columns([3, 2], gap="large")
-with others:
+
+def show_measures(frame: Frame, asked: Question, found: Answer) -> None:
+    """What each measure of unfairness would choose at the same weight."""
+
+    def made() -> pd.DataFrame:
+        chosen = choices_by_measure(asked.points, asked.limits["accuracy"], asked.weight, allowed=found.choice.allowed)
+        return tables.measures_table(asked.points, chosen)
+
     st.markdown("##### Under other measures of unfairness")
-    by_measure = choices_by_measure(points, asked.limits["accuracy"], asked.weight, allowed=choice.allowed)
-    st.dataframe(tables.measures_table(points, by_measure), hide_index=True, alt="The choice under each measure.")
+    table = kept(frame.source, "frontier measures", asked.key, made)
+    st.dataframe(table, hide_index=True, alt="The choice under each measure.")
     st.caption("Weights cannot be compared across measures; Intensification and Excessive loss gap are not in points.")
-with record:
+
+
+def show_sizes(frame: Frame, asked: Question) -> None:
+    """How large quantized networks are as files; nothing where none was quantized."""
+    sizes = extras.sizes(frame.source, frame.experiment)
+    if sizes.empty:
+        return
+    key = (asked.between, asked.filters, asked.measure)
+    small_files = kept(frame.source, "frontier sizes", key, lambda: size_table(sizes, asked.points, asked.measure))
+    if small_files.empty:
+        return
+    st.markdown(
+        "##### Size on disk", help="The network's weights as a safetensors file, mean over seeds, where recorded."
+    )
+    st.markdown(size_sentence(small_files))
+    column = st.column_config.NumberColumn
+    looks = {"accuracy": column(format="%.1f %%"), "kB": column(format="%.0f"), "kB zipped": column(format="%.0f")}
+    st.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each network.")
+
+
+def show_record(frame: Frame, asked: Question, found: Answer) -> None:
+    """The decision record, to keep or to hand on."""
     st.markdown("##### Decision record")
     st.write("The choice with its reasons, numbers and limits, to keep or to hand on.")
 
     def figures() -> dict[str, Drawing]:
         """The page's charts for a record, which is light always."""
+        assert found.groups is not None
+        groups = side_charts.group_chart(found.groups, False)
         return {
-            "Sparsity and unfairness": charts.frontier_chart(points, choice, shown, False, asked.scale, beside),
-            f"{words.between_name(asked.between.columns)}, unpruned and chosen": side_charts.group_chart(table, False),
+            "Sparsity and unfairness": frontier_figure(frame, asked, found, False),
+            f"{words.between_name(asked.between.columns)}, unpruned and chosen": groups,
         }
 
     name, address = f"decision-{frame.name}", tables.link(frame, asked)
     files = st.container(horizontal=True)
     files.download_button(
         "HTML, for people",
-        lambda: decision_html(tables.decision(frame, asked, choice, texts, address), figures()),
+        lambda: decision_html(tables.decision(frame, asked, found.choice, found.texts, address), figures()),
         f"{name}.html",
         "text/html",
         key="record-html",
     )
     files.download_button(
         "JSON, for machines",
-        lambda: decision_json(tables.decision(frame, asked, choice, texts, address)),
+        lambda: decision_json(tables.decision(frame, asked, found.choice, found.texts, address)),
         f"{name}.json",
         "application/json",
         key="record-json",
     )
 
-sizes = extras.sizes(frame.source, frame.experiment)
-if len(sizes) and len(small_files := size_table(sizes, points, measure)):
-    st.markdown(
-        "##### Size on disk",
-        help="The network's weights as a safetensors file, mean over seeds. Recorded where a technique quantizes.",
-    )
-    st.markdown(size_sentence(small_files))
-    column = st.column_config.NumberColumn
-    looks = {"accuracy": column(format="%.1f %%"), "kB": column(format="%.0f"), "kB zipped": column(format="%.0f")}
-    st.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each quantized network.")
 
-if st.toggle("Show accuracy as the third dimension", key="space", bind="query-params") or asked.rule == BY_THREE:
-    space = space_chart(points, choice, shown, frame.dark)
-    columns = ["technique", "treatment", "level", "sparsity", "accuracy", measure]
-    show_chart(
-        space, "space-chart", "Sparsity, unfairness and accuracy of every network.", pd.DataFrame(points[columns])
-    )
+def show_space(frame: Frame, asked: Question, found: Answer) -> None:
+    """Accuracy as the third dimension, where it is asked for."""
+    points = asked.points
+    shown = st.toggle("Show accuracy as the third dimension", key="space", bind="query-params")
+    if shown or asked.rule == BY_THREE:
+        hovers = hover_texts(asked.between, asked.measure)
+        space = space_chart(points, found.choice, [hovers[n] for n in points["point"].tolist()], frame.dark)
+        columns = ["technique", "treatment", "level", "sparsity", "accuracy", asked.measure]
+        alt = "Sparsity, unfairness and accuracy of every network."
+        show_chart(space, "space-chart", alt, pd.DataFrame(points[columns]))
 
-# Last, because halves take a moment to be counted the first time.
-found, members = optimism_of(asked, choice) if promise is None else (None, "")
-luck_text = words.optimism_sentence(found, measure, asked.between.split != "test", members) if promise is None else ""
-luck.caption(" ".join(text for text in (texts[3], luck_text, caution) if text))
+
+@body
+def show_page(frame: Frame) -> None:
+    """The answer and what it rests on."""
+    above = st.container()
+    asked = ask(frame)
+    found = answer_to(frame, asked)
+    if found.promise is not None and found.promise.chosen is None:
+        above.info(words.no_promise(asked.points, found.promise, dict(asked.limits)), icon=":material/info:")
+        table = tables.promise_table(asked.points, found.promise)
+        st.dataframe(table, hide_index=True, alt="What stops each technique.")
+        return
+    if found.choice.chosen is None:
+        above.info(words.no_choice(found.choice, asked.points), icon=":material/info:")
+        return
+    with above:
+        show_answer(frame, asked, found)
+        luck = st.empty()
+    show_charts(frame, asked, found)
+    card.show_card(frame, asked, found)
+    show_comparison(frame)
+    show_weights(frame, asked, found)
+    show_tables(asked, found)
+    others, record = st.columns([3, 2], gap="large")
+    with others:
+        show_measures(frame, asked, found)
+    with record:
+        show_record(frame, asked, found)
+    show_sizes(frame, asked)
+    show_space(frame, asked, found)
+
+    # Last, because halves take a moment to be counted the first time.
+    luck_text = ""
+    if found.promise is None:
+        split, make = asked.between.split != "test", partial(optimism_of, asked, found.choice)
+        optimism, members = kept(frame.source, "frontier optimism", asked.key, make)
+        luck_text = words.optimism_sentence(optimism, asked.measure, split, members)
+    luck.caption(" ".join(text for text in (found.texts[3], luck_text, found.caution) if text))
+
+
+frame = open_page("pages/frontier.py")
+show_page(frame)

@@ -34,8 +34,15 @@ def multipliers(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def sizes(source: Source, experiment: Experiment) -> pd.DataFrame:
-    """One row per model of the runs that were quantized: how large it is on disk; empty where none was."""
+    """One row per model of the runs that recorded what it costs: bytes, zipped, and of newer runs multiplications."""
     return _run_tables(source, experiment, "sizes")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def measures(source: Source, experiment: Experiment) -> pd.DataFrame:
+    """One row per model whose milliseconds were measured, of one image at a time; empty where none was."""
+    rows = _run_tables(source, experiment, "measures")
+    return rows[rows["batch"] == 1] if "batch" in rows else rows
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

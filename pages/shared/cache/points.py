@@ -16,9 +16,10 @@ from engine.analysis.frontier.frontier_band import frontier_band
 from engine.analysis.frontier.point_losses import class_losses
 from engine.analysis.frontier.points import operating_points, seed_points
 from engine.analysis.frontier.resampling import SeedGrid, seed_grid
+from engine.analysis.frontier.tradeoffs.point_costs import with_costs
 from engine.analysis.unfairness import unfairness_table
 from engine.errors import PruneScopeError
-from pages.shared.cache import catalog
+from pages.shared.cache import catalog, extras
 from pages.shared.cache.between import TEST, Between, example_columns, tally
 from pages.shared.cache.controls import baselines, classes_with_controls
 from pages.shared.names import point_hovers
@@ -58,10 +59,11 @@ def unfairness_means(between: Between, measure: str) -> pd.DataFrame:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def operating(between: Between, baseline: str = CONTROL) -> pd.DataFrame:
     """Operating points, means over seeds, with the group that each serves worst and the one that loses most since the
-    baseline: `lowest`, `lowest_group`, `loss`, `loss_group`."""
+    baseline: `lowest`, `lowest_group`, `loss`, `loss_group`; and what each costs, where it was recorded: COSTS."""
     means = baselines_of.compared(group_means(between), baseline)
     points = operating_points(tally(between).levels, unfairness(between))
-    return with_extremes(points, means, tally(between).names)
+    of = between.source, between.experiment
+    return with_costs(with_extremes(points, means, tally(between).names), extras.sizes(*of), extras.measures(*of))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -1,7 +1,7 @@
 """The Frontier's first chart: operating points, the frontier with its band, the choice and its runner-up."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,15 @@ from engine.analysis.frontier.choice import Choice
 from engine.analysis.intervals import t_interval
 from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
-from pages.shared.charts.style import along, chart_layout, faded, ink, marker, sparsity_look, technique_colour
-from pages.shared.names import measure_name, technique_name
+from pages.shared.charts.style import along, chart_layout, faded, ink, marker, technique_colour
+from pages.shared.names import technique_name
+from pages.views.frontier.axes import across, axis_ends, cost_axis, gap_axis, is_sparsity
 from pages.views.frontier.contrast import legible
 
 HOVER = "%{text}<extra></extra>"
 SILENT = {"hoverinfo": "skip"}
-REACH = 0.1
-"""Accuracy below the best up to which points decide how far the axes go: what a floor's slider covers."""
+STEADY = {"selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
+"""A click opens a card; it fades nothing."""
 MOST_LABELS = 8
 REJECTED, BEATEN = "Breaks a floor", "Beaten on both counts"
 LEAST_NEEDED = (REJECTED, BEATEN)
@@ -41,6 +42,8 @@ class Extras:
     """Whether a weight chooses, so that there are points of equal value."""
     line: bool = True
     """Whether the frontier is a line here; that of three objectives is a surface."""
+    pinned: Mapping[str, int] = field(default_factory=dict)
+    """Numbers of the points that are pinned or opened, by what is written beside them."""
 
 
 def frontier_chart(
@@ -51,74 +54,33 @@ def frontier_chart(
     Axes depend on the points and the measure, so that they hold still while a slider moves.
     """
     extras = extras or Extras()
-    x, y = along(points["sparsity"].to_numpy(float), scale), points[choice.measure].to_numpy(float)
-    ends = axis_ends(points, choice)
-    seen = np.isfinite(y) & (y >= ends[0]) & (y <= ends[1])
-    traces = _band_traces(extras.band, dark, scale)
-    traces.append(_dots(x, y, texts, np.flatnonzero(seen & ~choice.survivors), _rejected_look(dark)))
+    x, y = across(points, scale), points[choice.measure].to_numpy(float)
+    ends, lined = axis_ends(points, choice), is_sparsity(scale)
+    seen = np.isfinite(x) & np.isfinite(y) & (y >= ends[0]) & (y <= ends[1])
+    dots = _Dots(x, y, texts, points["point"].to_numpy() if "point" in points else np.arange(len(points)))
+    traces = _band_traces(extras.band if lined else None, dark, scale)
+    traces.append(dots.trace(np.flatnonzero(seen & ~choice.survivors), _rejected_look(dark)))
     beaten = seen & choice.survivors & ~choice.frontier
-    traces += _variant_traces(points, (x, y), texts, beaten, _Look(BEATEN, 7, dark))
-    front = np.flatnonzero(choice.frontier)
+    traces += _variant_traces(points, dots, beaten, _Look(BEATEN, 7, dark))
+    front = np.flatnonzero(choice.frontier & np.isfinite(x))
     front = front[np.argsort(points["sparsity"].to_numpy()[front], kind="stable")]
     line = {"color": ink(dark), "width": 1.5, "dash": "dot"}
-    if extras.line:
+    if extras.line and lined:
         traces.append({"x": x[front], "y": y[front], "mode": "lines", "showlegend": False, "line": line, **SILENT})
-    traces += _variant_traces(points, (x, y), texts, choice.frontier, _Look("Frontier", 11, dark))
+    traces += _variant_traces(points, dots, choice.frontier & np.isfinite(x), _Look("Frontier", 11, dark))
     if choice.chosen is not None:
-        traces += [_equal_value(points, choice, dark, scale, ends)] if extras.equal_value else []
-        traces += _marks(points, choice, texts, (x, y), dark, extras)
-    layout = chart_layout(520, xaxis=_sparsity_axis(points, scale), yaxis=_gap_axis(choice.measure, ends, extras))
+        traces += [_equal_value(points, choice, dark, scale, ends)] if extras.equal_value and lined else []
+        traces += _marks(points, choice, dots, dark, extras)
+    traces += _rings(dots, extras.pinned, dark)
+    where = " (validation)" if extras.tested is not None else ""
+    layout = chart_layout(
+        520, xaxis=cost_axis(points, scale), yaxis=gap_axis(choice.measure, ends, extras.between, where)
+    )
     layout["annotations"] = _labels(points, choice, (x, y), (scale, dark), ends)
     layout["legend"]["font"] = {"size": 12}
     for name in LEAST_NEEDED[: (extras.second is not None) + (extras.tested is not None)]:
         traces = [trace | {"showlegend": False} if trace.get("name") == name else trace for trace in traces]
-    return Drawing([{"type": "scatter", "cliponaxis": False, **trace} for trace in traces], layout)
-
-
-def axis_ends(points: pd.DataFrame, choice: Choice) -> tuple[float, float]:
-    """Where the axis of unfairness begins and ends.
-
-    It reaches the worst that a frontier may have at any threshold of the slider, which is the sparsest network that
-    this leaves, and half of all networks in reach. A difference of rates never goes beyond 1, nor below 0 where
-    nothing does.
-    """
-    measure = choice.measure
-    near = points["accuracy"].to_numpy() >= min(points["accuracy"].max() - REACH, choice.threshold)
-    near &= points[measure].notna().to_numpy()
-    values = points[measure].to_numpy(float)
-    if not near.any():
-        return 0.0, 1.0
-    rows = np.flatnonzero(near)
-    rows = rows[np.lexsort((values[rows], -points["accuracy"].to_numpy(float)[rows]))]
-    sparsity = points["sparsity"].to_numpy(float)[rows]
-    sparsest = np.r_[True, sparsity[1:] > np.maximum.accumulate(sparsity)[:-1]]
-    low = float(min(values[rows].min(), 0.0))
-    high = max(values[rows][sparsest].max(), float(np.median(values[rows])), *values[choice.frontier], low + 0.01)
-    high += 0.12 * (high - low)
-    return low, min(high, 1.0) if formats.in_points(measure) else high
-
-
-def beyond(points: pd.DataFrame, choice: Choice) -> str:
-    """How many networks lie above the chart, for its caption."""
-    n = int((points[choice.measure] > axis_ends(points, choice)[1]).sum())
-    return f", {formats.count(n)} lie above the chart" if n else ""
-
-
-def _sparsity_axis(points: pd.DataFrame, scale: str) -> dict[str, Any]:
-    """The axis of sparsity, from nothing cut to the sparsest of all points."""
-    look, most = sparsity_look(scale), min(float(points["sparsity"].max()), 1.0)
-    if scale != "kept":
-        return look | {"range": [0.0, min(max(most * 1.02, 0.1), 1.0)]}
-    least = max(1 - most, 1e-4)
-    look.pop("autorange", None)
-    return look | {"range": [0.02, np.log10(min(least, 0.9)) - 0.05]}
-
-
-def _gap_axis(measure: str, ends: tuple[float, float], extras: Extras) -> dict[str, Any]:
-    words = measure_name(measure).replace("class", "group") if extras.between != "class" else measure_name(measure)
-    where = " (validation)" if extras.tested is not None else ""
-    ticks = {"tickformat": ".1%"} if formats.in_points(measure) else {}
-    return {"title": f"unfairness: {words}{where}", "range": list(ends), **ticks}
+    return Drawing([{"type": "scatter", "cliponaxis": False, **STEADY, **trace} for trace in traces], layout)
 
 
 @dataclass(frozen=True)
@@ -130,9 +92,23 @@ class _Look:
     dark: bool
 
 
-def _variant_traces(
-    points: pd.DataFrame, at: tuple[np.ndarray, np.ndarray], texts: Sequence[str], which: np.ndarray, look: _Look
-) -> list[dict[str, Any]]:
+@dataclass(frozen=True, eq=False)
+class _Dots:
+    """Where the points lie, what hover says of each, and their numbers, which a click tells."""
+
+    x: np.ndarray
+    y: np.ndarray
+    texts: Sequence[str]
+    number: np.ndarray
+
+    def trace(self, at: np.ndarray, look: dict[str, Any]) -> dict[str, Any]:
+        """Some of them, looking like this."""
+        shown = {"x": self.x[at], "y": self.y[at], "text": [self.texts[i] for i in at.tolist()]}
+        told = {"customdata": self.number[at].tolist(), "hovertemplate": HOVER, "legendgroup": look["name"]}
+        return {"mode": "markers", **shown, **told, **look}
+
+
+def _variant_traces(points: pd.DataFrame, dots: _Dots, which: np.ndarray, look: _Look) -> list[dict[str, Any]]:
     """Some points in the colours of their techniques and the shapes of their treatments, one entry in the legend.
 
     Mitigated ones are outlined. Every colour keeps its contrast to the ground.
@@ -143,21 +119,16 @@ def _variant_traces(
         members.setdefault((str(names[0][i]), str(names[1][i]), str(names[2][i])), []).append(i)
     traces = []
     for (technique, treatment, mitigation), places in members.items():
-        dots = {
+        drawn = {
             "color": legible(technique_colour(technique), look.dark),
             "symbol": marker(treatment) + ("" if look.name == "Frontier" else "-open"),
             "size": look.size,
             "line": {"width": 2 if is_mitigated(mitigation) else 1},
         }
-        traces.append(_dots(*at, texts, np.array(places), {"name": look.name, "marker": dots}))
+        traces.append(dots.trace(np.array(places), {"name": look.name, "marker": drawn}))
     for number, trace in enumerate(traces):
         trace["showlegend"] = number == 0
     return traces
-
-
-def _dots(x: np.ndarray, y: np.ndarray, texts: Sequence[str], at: np.ndarray, look: dict[str, Any]) -> dict[str, Any]:
-    shown = {"x": x[at], "y": y[at], "text": [texts[i] for i in at.tolist()], "legendgroup": look["name"]}
-    return {"mode": "markers", "hovertemplate": HOVER, **shown, **look}
 
 
 def _rejected_look(dark: bool) -> dict[str, Any]:
@@ -186,27 +157,20 @@ def _equal_value(
     return {"mode": "lines", "name": "Equal value", "showlegend": False, **drawn, **SILENT}
 
 
-def _marks(
-    points: pd.DataFrame,
-    choice: Choice,
-    texts: Sequence[str],
-    at: tuple[np.ndarray, np.ndarray],
-    dark: bool,
-    extras: Extras,
-) -> list[dict[str, Any]]:
+def _marks(points: pd.DataFrame, choice: Choice, dots: _Dots, dark: bool, extras: Extras) -> list[dict[str, Any]]:
     """The runner-up, the second weight's choice, the choice where it is reported, and the choice; with whiskers."""
-    x, y = at
+    x, y = dots.x, dots.y
     marks = [(choice.runner_up, "Runner-up", "circle-open", 20)]
     marks += [(extras.second.chosen, "Second weight", "star-diamond", 17)] if extras.second is not None else []
     marks += [(choice.chosen, "Chosen", "star", 20)]
     traces = []
     for place, name, symbol, size in marks:
-        if place is None:
+        if place is None or not np.isfinite(x[place]):
             continue
         look = {"symbol": symbol, "size": size, "color": ink(dark), "line": {"width": 2, "color": ink(dark)}}
-        trace = {"x": [x[place]], "y": [y[place]], "text": [texts[place]], "marker": look, "mode": "markers"}
+        trace = dots.trace(np.array([place]), {"name": name, "marker": look})
         whiskers = _whiskers(points, choice.measure, place, dark) if name != "Second weight" else {}
-        traces.append({**trace, "name": name, "hovertemplate": HOVER, **whiskers})
+        traces.append({**trace, **whiskers})
     if extras.tested is not None:
         value = float(extras.tested[choice.measure].iloc[choice.chosen])
         look = {"symbol": "star-open", "size": 16, "color": ink(dark), "line": {"width": 2}}
@@ -215,6 +179,18 @@ def _marks(
         traces.append({**pair, "line": {"color": ink(dark), "width": 1, "dash": "dot"}, **SILENT})
         here = {"x": [x[choice.chosen]], "y": [value], "text": [told], "marker": look, "mode": "markers"}
         traces.append({**here, "name": "Chosen, on test", "hovertemplate": HOVER})
+    return traces
+
+
+def _rings(dots: _Dots, pinned: Mapping[str, int], dark: bool) -> list[dict[str, Any]]:
+    """Rings around points that are pinned or opened, each with its word beside it."""
+    traces = []
+    for word, number in pinned.items():
+        at = np.flatnonzero((dots.number == number) & np.isfinite(dots.x) & np.isfinite(dots.y))
+        ring = {"symbol": "circle-open", "size": 26, "color": "#D55E00", "line": {"width": 2}}
+        said = {"mode": "markers+text", "text": [f"<b>{word}</b>"] * len(at), "textposition": "top center"}
+        ink_of = {"textfont": {"color": ink(dark), "size": 12}, "showlegend": False, **SILENT}
+        traces.append(dots.trace(at, {"name": word, "marker": ring}) | said | ink_of)
     return traces
 
 
@@ -243,14 +219,15 @@ def _labels(
     first = [place for place in (choice.chosen, choice.runner_up) if place in front]
     order = [*first, *(place for place in front[np.argsort(-choice.values[front])].tolist() if place not in first)]
     low, high = ends
-    across = np.log10(np.maximum(x, 1e-6)) if scale == "kept" else x
-    known = across[np.isfinite(across)]
-    wide, tall = max(float(np.ptp(known)), 1e-9), max(high - low, 1e-9)
+    spread = np.log10(np.maximum(x, 1e-6)) if scale == "kept" else x
+    known = spread[np.isfinite(spread)]
+    wide, tall = max(float(np.ptp(known)) if len(known) else 0.0, 1e-9), max(high - low, 1e-9)
     placed: list[tuple[float, float]] = []
     labels = []
-    levels, techniques, sparsities = (points[name].to_numpy() for name in ("level", "technique", "sparsity"))
     for place in order:
-        spot = float(across[place]) / wide, float(y[place]) / tall
+        spot = float(spread[place]) / wide, float(y[place]) / tall
+        if not np.isfinite(spot[0]):
+            continue
         if any(abs(spot[0] - a) < 0.26 and abs(spot[1] - b) < 0.06 for a, b in placed) or len(placed) == MOST_LABELS:
             continue
         placed.append(spot)
@@ -260,10 +237,10 @@ def _labels(
         )
         # Below the frontier there is nothing; at its sparse end a label goes back above it.
         share = spot[0] - known.min() / wide
-        ends_it = (1 - share if scale == "kept" else share) > 0.75
+        ends_it = (share if scale == "linear" else 1 - share) > 0.75
         labels.append(
             {
-                "x": float(across[place]),
+                "x": float(spread[place]),
                 "y": float(y[place]),
                 "text": formats.chart_text(name),
                 "showarrow": False,

@@ -167,6 +167,8 @@ def _context(decision: Decision) -> dict[str, Any]:
 
 
 def _limit(name: str, limit: float) -> str:
+    if FLOORS[name].is_cost:
+        return f"{FLOORS[name].factor * limit:.2f} {FLOORS[name].unit}"
     return formats.percent(limit) if FLOORS[name].is_least else formats.points_in_words(limit)
 
 

@@ -9,7 +9,7 @@ from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import chart_layout, faded, ink, technique_colour
 from pages.shared.names import point_label, technique_name
-from pages.views.frontier.charts import HOVER, SILENT
+from pages.views.frontier.charts import HOVER, SILENT, STEADY
 
 WEIGHTS = (0.01, 1000.0)
 MOST_GROUPS = 30
@@ -65,17 +65,20 @@ def _between(low: float, high: float) -> str:
     return f" {half}" if half else ""
 
 
-def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[float], dark: bool) -> Drawing:
+def weight_strip(
+    wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[float], dark: bool, middle: int | None = None
+) -> Drawing:
     """The weight axis with the stretch on which each point wins, and where the weights chosen stand.
 
-    A stretch with room has its technique and sparsity written in it; every one says it when pointed at.
+    A stretch with room has its technique and sparsity written in it; every one says it when pointed at and opens its
+    card when clicked. That of the point at the place `middle`, a compromise, is outlined.
     """
     low, high = wins["low"].clip(lower=WEIGHTS[0]).to_numpy(float), wins["high"].clip(upper=WEIGHTS[1]).to_numpy(float)
     wide = high > low
     at = wins["position"].to_numpy()[wide]
     told = {n: points[n].to_numpy()[at] for n in ("technique", "treatment", "mitigation", "level", "sparsity")}
     won = [dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True)]
-    length = np.log10(high / low)[wide]
+    length, is_middle_of = np.log10(high / low)[wide], [place == middle for place in at.tolist()]
     stretches = zip(wins["low"].to_numpy()[wide], wins["high"].to_numpy()[wide], strict=True)
     bars = {
         "x": length,
@@ -83,14 +86,18 @@ def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[flo
         "y": ["wins"] * len(won),
         "marker": {
             "color": ["#BBBBBB" if p["level"] == 0 else technique_colour(str(p["technique"])) for p in won],
-            "line": {"color": ink(not dark), "width": 1.5},
+            "line": {
+                "color": [ink(dark) if place == middle else ink(not dark) for place in at.tolist()],
+                "width": [3 if place == middle else 1.5 for place in at.tolist()],
+            },
         },
         "text": [_stretch_label(point, size) for point, size in zip(won, length.tolist(), strict=True)],
         "hovertext": [
             f"<b>{point_label(point)}</b><br>level {point['level']}, {formats.sparsity(point['sparsity'])} sparsity"
-            f"<br>wins from weight {formats.number(first)} to {formats.number(last)}"
-            for point, (first, last) in zip(won, stretches, strict=True)
+            f"<br>wins from weight {formats.number(first)} to {formats.number(last)}{'<br>the compromise' * is_middle}"
+            for point, (first, last), is_middle in zip(won, stretches, is_middle_of, strict=True)
         ],
+        "customdata": points["point"].to_numpy()[at].tolist() if "point" in points else None,
     }
     bars |= {"orientation": "h", "textposition": "inside", "insidetextanchor": "middle", "showlegend": False}
     bars |= {"textangle": 0, "constraintext": "none"}
@@ -98,10 +105,12 @@ def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[flo
         "type": "scatter",
         "x": np.log10(weights),
         "y": ["wins"] * len(weights),
-        "mode": "markers",
+        "mode": "markers+text" if len(weights) > 1 else "markers",
         "marker": {"symbol": "triangle-down", "size": 14, "color": ink(dark), "line": {"width": 1}},
-        "text": [f"weight {formats.number(weight)}" for weight in weights],
-        "hovertemplate": HOVER,
+        "text": [f"{which} weight" for which in ("first", "second")][: len(weights)],
+        "textposition": "middle right",
+        "hovertext": [f"weight {formats.number(weight)}" for weight in weights],
+        "hovertemplate": "%{hovertext}<extra></extra>",
         "showlegend": False,
         "yaxis": "y2",
     }
@@ -120,7 +129,8 @@ def weight_strip(wins: pd.DataFrame, points: pd.DataFrame, weights: Sequence[flo
         yaxis={"visible": False, "domain": [0, 0.78]},
         yaxis2={"visible": False, "domain": [0.78, 1], "anchor": "x", "type": "category"},
     )
-    return Drawing([{"type": "bar", "hovertemplate": "%{hovertext}<extra></extra>", **bars}, marks], layout)
+    bars |= {"type": "bar", "hovertemplate": "%{hovertext}<extra></extra>", **STEADY}
+    return Drawing([bars, marks | STEADY], layout)
 
 
 def _stretch_label(point: dict[str, object], length: float) -> str:

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from engine.analysis.columns import MODEL
+from engine.analysis.frontier.tradeoffs.point_costs import COSTS
 from pages.shared import formats
 from pages.shared.names import technique_at
 
@@ -11,6 +12,7 @@ def size_table(sizes: pd.DataFrame, points: pd.DataFrame, measure: str) -> pd.Da
     """One row per operating point whose size was recorded, smallest file first; the dense network once."""
     keys = [*MODEL, "level"]
     mean = sizes.groupby(keys, observed=True, as_index=False)[["bytes", "bytes_zipped"]].mean()
+    points = points.drop(columns=[name for name in COSTS if name in points])
     sized = points.astype(dict.fromkeys(MODEL, str)).merge(mean.astype(dict.fromkeys(MODEL, str)), on=keys)
     dense = sized[sized["level"] == 0].drop_duplicates(["bytes", "accuracy"])
     sized = pd.concat([sized[sized["level"] > 0], dense]).sort_values(["bytes", "bytes_zipped"])

@@ -13,11 +13,10 @@ from engine.analysis.columns import MODEL
 from engine.analysis.curves.baseline import CONTROL, DENSE
 from engine.analysis.example_columns import group_columns
 from engine.analysis.frontier.choice import Choice
-from engine.analysis.frontier.floors import broken
+from engine.analysis.frontier.floors import FLOORS, broken
 from engine.analysis.frontier.point_losses import GROUP_LOSSES, group_losses
 from engine.analysis.frontier.promised_points import PromisedPoints
 from engine.analysis.frontier.rejected import rivals
-from engine.analysis.frontier.stability import Agreement
 from engine.analysis.group_counts import group_counts
 from engine.analysis.groupings import CROSSED
 from engine.analysis.unfairness import UNFAIRNESS
@@ -33,12 +32,11 @@ from pages.shared.names import (
     measure_name,
     point_short,
     point_with_level,
-    technique_at,
     technique_name,
     treatment_name,
 )
 from pages.shared.training_note import training_sentence
-from pages.views.frontier.controls import Question
+from pages.views.frontier.controls import FLOOR_KEYS, Question
 from pages.views.frontier.decision_record import Decision
 from pages.views.frontier.words import between_name, weight_text
 
@@ -74,58 +72,6 @@ def runs_of(frame: Frame, point: pd.Series) -> pd.DataFrame:
     for name in MODEL:
         same &= levels[name] == point[name]
     return levels[same].sort_values("seed")
-
-
-def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, trust: Agreement) -> pd.DataFrame:
-    """The frontier, best value first: what a person compares."""
-    at = np.flatnonzero(choice.frontier)
-    at = _without_repeats(points, choice, at[np.lexsort((at != choice.chosen, -choice.values[at]))])
-    names = ("technique", "treatment", "mitigation", "level", "sparsity", "accuracy", "n_seeds", choice.measure)
-    rows = {name: points[name].to_numpy()[at] for name in names}
-    spans = zip(*(wins[name] for name in ("position", "low", "high")), strict=True)
-    stretch = {place: f"{formats.number(low)} to {formats.number(high)}" for place, low, high in spans}
-    drawn = dict(zip(trust.table["position"], trust.table["share"], strict=True))
-    never = np.where(rows["n_seeds"] > 1, 0.0, np.nan)
-    named = list(zip(rows["technique"], rows["treatment"], rows["level"], strict=True))
-    return pd.DataFrame(
-        {
-            "": ["★" if i == choice.chosen else "○" if i == choice.runner_up else "" for i in at],
-            "technique": [technique_at(technique, level) for technique, _, level in named],
-            "treatment": [treatment_name(treatment) if level else formats.MISSING for _, treatment, level in named],
-            "mitigation": [str(name) for name in rows["mitigation"]],
-            "level": rows["level"],
-            "sparsity": [formats.sparsity(value) for value in rows["sparsity"]],
-            "accuracy": rows["accuracy"] * 100,
-            "unfairness": [formats.unfairness(value, choice.measure) for value in rows[choice.measure]],
-            "value": choice.values[at],
-            "wins at weights": [stretch.get(i, "never") for i in at],
-            "resamples": [100 * drawn.get(i, share) for i, share in zip(at, never, strict=True)],
-            "seeds": rows["n_seeds"],
-        }
-    )
-
-
-def _without_repeats(points: pd.DataFrame, choice: Choice, at: np.ndarray) -> np.ndarray:
-    """The places without the dense networks that equal an earlier one: techniques start from the same."""
-    level, accuracy, gap = (points[name].to_numpy()[at] for name in ("level", "accuracy", choice.measure))
-    first = {(accuracy[i], gap[i]): i for i in range(len(at) - 1, -1, -1) if level[i] == 0}
-    return at[[level[i] > 0 or first[accuracy[i], gap[i]] == i for i in range(len(at))]]
-
-
-def frontier_columns(measure: str) -> dict[str, Any]:
-    """How the frontier's columns are shown."""
-    column = st.column_config
-    return {
-        "": column.TextColumn(width=30, help="★ chosen, ○ runner-up"),
-        "accuracy": column.NumberColumn(format="%.1f %%"),
-        "unfairness": column.TextColumn(help=measure_name(measure)),
-        "value": column.NumberColumn(format="%.3f", help="sparsity − weight × unfairness"),
-        "wins at weights": column.TextColumn(help="At any weight in this range this point is chosen."),
-        "resamples": column.ProgressColumn(
-            "chosen in resamples", format="%.0f %%", min_value=0, max_value=100, help="Share of redrawn seeds."
-        ),
-        "mitigation": None,
-    }
 
 
 def measures_table(points: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
@@ -269,8 +215,10 @@ def _facts(point: pd.Series, measure: str) -> dict[str, Any]:
 def link(frame: Frame, asked: Question) -> str:
     """The address that shows this choice again, every setting written out."""
     base = str(st.context.url or "").split("?")[0]
-    floors = {"accuracy": "threshold", "lowest": "floor", "loss": "loss"}
-    own = {key: f"{100 * asked.limits[name]:.1f}" for name, key in floors.items() if name in asked.limits}
+    set_to = {name: FLOORS[name].factor * limit for name, limit in asked.limits.items()}
+    own = {
+        FLOOR_KEYS[name]: f"{limit:.4f}" if FLOORS[name].is_cost else f"{limit:.1f}" for name, limit in set_to.items()
+    }
     own |= {"weight": weight_text(asked.weight), "rule": asked.rule.capitalize()}
     fixed: dict[str, list[str]] = frame.settings | {key: [text] for key, text in own.items()}
     columns = CROSSED.join(asked.between.columns)

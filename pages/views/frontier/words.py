@@ -8,8 +8,10 @@ import pandas as pd
 from engine.analysis.columns import CLASS, VARIANT
 from engine.analysis.frontier.choice import BELOW_THRESHOLD, FLOORS_BROKEN, Choice, GiveUp
 from engine.analysis.frontier.confidence_set import PairedDifference
+from engine.analysis.frontier.floors import FLOORS
 from engine.analysis.frontier.promised_points import PromisedPoints
 from engine.analysis.frontier.stability import Agreement
+from engine.analysis.frontier.tradeoffs.compromise import Compromise
 from engine.analysis.frontier.validation_choice import Optimism
 from engine.analysis.frontier.verdict import CLEAR, TOSS_UP
 from pages.shared import formats
@@ -122,7 +124,12 @@ def promised_words(limits: dict[str, float]) -> str:
         "lowest": "no group below {:.1f} %",
         "loss": "no group loses more than {:.1f} points",
     }
-    return _listed([text.format(100 * limits[name]) for name, text in texts.items() if name in limits])
+    costs = [
+        f"{FLOORS[name].label.lower()} {FLOORS[name].factor * limit:.2f} {FLOORS[name].unit}"
+        for name, limit in limits.items()
+        if FLOORS[name].is_cost
+    ]
+    return _listed([text.format(100 * limits[name]) for name, text in texts.items() if name in limits] + costs)
 
 
 def no_promise(points: pd.DataFrame, found: PromisedPoints, limits: dict[str, float]) -> str:
@@ -149,13 +156,13 @@ def optimism_sentence(optimism: Optimism | None, measure: str, on_validation: bo
     return f"{plain} Chosen on {halves} instead: gap {here} where chosen, {there} on the other half."
 
 
-def stakeholder_sentence(points: pd.DataFrame, choice: Choice, second: Choice) -> str:
-    """Whether a second weight would choose the same."""
+def stakeholder_sentence(points: pd.DataFrame, choice: Choice, second: Choice, middle: Compromise | None = None) -> str:
+    """Whether a second weight would choose the same, and which network costs both least."""
     if second.chosen is None or choice.chosen is None:
         return ""
     weight = formats.number(second.weight)
     if second.chosen in (choice.chosen, *choice.twins):
-        return f"The second weight, {weight}, would ship the same network."
+        return f"The second weight, {weight}, would ship the same network: the two agree."
     mine, theirs = points.iloc[choice.chosen], points.iloc[second.chosen]
     against = GiveUp(
         float(theirs["sparsity"] - mine["sparsity"]),
@@ -163,7 +170,16 @@ def stakeholder_sentence(points: pd.DataFrame, choice: Choice, second: Choice) -
         float(theirs["accuracy"] - mine["accuracy"]),
     )
     words = give_up(against, choice.measure)
-    return f"The second weight, {weight}, would ship **{point_name(theirs)}**: it {words}."
+    text = f"The second weight, {weight}, would ship **{point_name(theirs)}**: it {words}."
+    if middle is None:
+        return text
+    if middle.place in (choice.chosen, second.chosen):
+        return f"{text} No network between the two costs both less than that."
+    costs = " and ".join(formats.percent(cost, 0) for cost in middle.costs)
+    return (
+        f"{text} **Compromise: {point_name(points.iloc[middle.place])}** costs the two {costs} of what they would "
+        "lose if the other one chose."
+    )
 
 
 def no_choice(choice: Choice, points: pd.DataFrame) -> str:
