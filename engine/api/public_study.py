@@ -93,17 +93,18 @@ class Study(RecordedStudy):
         *,
         accept: bool = False,
         device: str = "auto",
+        decision: str = "",
         watch: Watcher = _silent,
     ) -> "Shipped":
         """Write the model of a run at a level as a folder of files, and return what was proved and measured.
 
         Weights come from a kept checkpoint, or the run is computed again. Where an answer differs from the record
-        nothing is written, unless that is accepted.
+        nothing is written, unless that is accepted. `decision` is the id of the study's decision that chose it.
         """
         from engine.shipping.shipment import Order, ship
 
         with trusting():
-            order = Order(run, level, Path(to).expanduser(), self.data, device, accept, watch=watch)
+            order = Order(run, level, Path(to).expanduser(), self.data, device, accept, decision, watch=watch)
             return ship(self, order)
 
     # -- recording ----------------------------------------------------------------------------------------------

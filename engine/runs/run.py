@@ -47,13 +47,14 @@ from engine.runs.level import (
 )
 from engine.runs.lottery import control_masks, starting_weights
 from engine.runs.provenance import provenance_of
-from engine.runs.work_files import WorkFiles, checkpoint_name
+from engine.runs.work_files import WorkFiles
 from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.checks import validate_spec
 from engine.specs.mitigation import mitigates
 from engine.store.files import check_writable
 from engine.store.group_losses import MOST_GROUPS, loss_rows
 from engine.store.parquet import to_parquet
+from engine.store.run_files import checkpoint_name
 from engine.store.run_tables import LevelResult, row_tables, run_tables
 from engine.store.study import Study
 from engine.store.validation import VALIDATION, validation_table

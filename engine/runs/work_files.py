@@ -12,6 +12,7 @@ import torch
 from engine.errors import PruneScopeError
 from engine.runs.checkpoints import Tensors, load_result, load_states, save_result, save_states
 from engine.store.files import checked_tensors
+from engine.store.run_files import checkpoint_name
 from engine.store.run_tables import LevelResult
 
 
@@ -94,11 +95,6 @@ class WorkFiles:
 
     def _place(self, name: str) -> str:
         return f"{self.key}/{name}"
-
-
-def checkpoint_name(level: int) -> str:
-    """File of the weights of a level, among those of its run."""
-    return f"checkpoints/level-{level:03d}.safetensors"
 
 
 def _outcome(level: int) -> str:

@@ -8,12 +8,14 @@ import numpy as np
 from engine.datasets.dataset_table import Request, load_dataset
 from engine.errors import PruneScopeError
 from engine.run_spec import spec_from_settings
+from engine.shipping.decision.laid_in import decision_status
 from engine.shipping.model.model_files import ONNX
 from engine.shipping.model.onnx_file import HOW_TO_INSTALL, missing_packages, onnx_answers, onnx_session
 from engine.shipping.predictions import PREDICTIONS
 from engine.shipping.ship_folder import wrong_files
 from engine.shipping.shipped_record import Shipped, read_shipped
 from engine.store.parquet import from_parquet
+from engine.store.study import Study
 
 
 @dataclass(frozen=True)
@@ -25,15 +27,16 @@ class Checked:
     right: tuple[str, ...]
 
 
-def check_shipped(folder: Path, root: Path) -> Checked:
-    """Look at the files first; what is damaged is asked nothing."""
+def check_shipped(folder: Path, root: Path, study: Study | None = None) -> Checked:
+    """Look at the files first; what is damaged is asked nothing. With `study`, its decision is asked for there."""
     if not folder.is_dir():
         raise PruneScopeError(f"There is no folder {folder}.")
     if wrong := wrong_files(folder):
         return Checked(tuple(wrong), (), ())
     shipped = read_shipped(folder)
-    right = ["Every file is as it was shipped."]
-    unknown = []
+    right, wrong, unknown = ["Every file is as it was shipped."], list[str](), list[str]()
+    said, holds = decision_status(folder, shipped, study)
+    (unknown if holds is None else right if holds else wrong).append(said)
     try:
         n_equal, n = _answers(folder, shipped, root)
     except PruneScopeError as error:
@@ -41,9 +44,10 @@ def check_shipped(folder: Path, root: Path) -> Checked:
     else:
         words = f"{n_equal:,} of {n:,} answers are those that were recorded when it was shipped"
         if n_equal < min(shipped.n_equal, n):
-            return Checked((f"It does not answer as it did: {words}, {shipped.n_equal:,} then.",), (), tuple(right))
-        right.append(f"{words}.")
-    return Checked((), tuple(unknown), tuple(right))
+            wrong.append(f"It does not answer as it did: {words}, {shipped.n_equal:,} then.")
+        else:
+            right.append(f"{words}.")
+    return Checked(tuple(wrong), tuple(unknown), tuple(right))
 
 
 def _answers(folder: Path, shipped: Shipped, root: Path) -> tuple[int, int]:

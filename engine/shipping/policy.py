@@ -1,7 +1,7 @@
 """A policy as a TOML file: read with every mistake named, and written from rules."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,23 @@ def policy_from(facts: Mapping[str, Any]) -> Policy:
     effect = _number("effect", facts.get("effect", 0.01), 0, 1)
     confidence = _number("confidence", facts.get("confidence", 0.95), 0.5, 0.9999)
     return Policy(tuple(_rule(rule, number, effect) for number, rule in enumerate(rules, 1)), confidence)
+
+
+FLOOR_RULES = {
+    "accuracy": "accuracy",
+    "lowest": "group_accuracy",
+    "loss": "group_loss",
+    "bytes": "bytes",
+    "macs": "macs",
+    "milliseconds": "latency_ms",
+}
+"""Floors of the Frontier and the measures of a policy that ask the same."""
+
+
+def floors_policy(limits: Mapping[str, float], columns: Sequence[str]) -> Policy:
+    """The policy that asks what these floors ask, of groups by these columns, but for floors that no rule knows."""
+    rules = [Rule(FLOOR_RULES[name], limit, tuple(columns)) for name, limit in limits.items() if name in FLOOR_RULES]
+    return Policy(tuple(rules))
 
 
 def policy_text(policy: Policy) -> str:

@@ -14,6 +14,7 @@ from engine.errors import PruneScopeError
 from engine.run_spec import Watcher
 from engine.shipping.baseline_run import baseline_of
 from engine.shipping.cards import bill_of_materials, model_card
+from engine.shipping.decision.laid_in import decision_files
 from engine.shipping.facts import Compared, cost_facts, group_rows, origin
 from engine.shipping.model.measure import BATCHES, Costs, Timing, processor_name, timings
 from engine.shipping.model.model_files import ModelFiles, float_files, model_files
@@ -62,6 +63,7 @@ def ship(study: Study, order: Order) -> Shipped:
     """What is said of the model whose folder is now there; nothing is written where the proof fails."""
     if order.to.exists() and any(order.to.iterdir() if order.to.is_dir() else [order.to]):
         raise PruneScopeError(f"{order.to} is there already; name a folder that is not.")
+    decided = decision_files(study, order.decision, order.run, order.level) if order.decision else {}
     trained = trained_network(study, order.run, order.level, order.root, order.device, order.watch)
     with reproducible(pick_device("cpu")):
         found = _evidence(study, order, trained)
@@ -69,7 +71,7 @@ def ship(study: Study, order: Order) -> Shipped:
     compared = found.compared
     baseline = {} if compared.baseline is None else {"baseline": compared.baseline}
     rows = prediction_rows(study, trained.spec, shipped.sparsity, {"model": compared.answers, **baseline})
-    contents = {**found.made.contents, PREDICTIONS: to_parquet(rows, "predictions")}
+    contents = {**found.made.contents, PREDICTIONS: to_parquet(rows, "predictions"), **decided}
     shipped = msgspec.structs.replace(shipped, files=digests(contents))
     cards = {"README.md": model_card(shipped).encode(), "bom.json": bill_of_materials(shipped).encode()}
     write_folder(order.to, {**contents, **cards, RECORD: msgspec.json.format(msgspec.json.encode(shipped))})

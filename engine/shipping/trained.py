@@ -4,20 +4,18 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 from safetensors.torch import load
 from torch import Tensor, nn
 
 from engine.errors import PruneScopeError
-from engine.pruning.schedules import planned_levels
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import RunSpec, Watcher
 from engine.runs.dense import dense_network
 from engine.runs.reproduce import reproduction_spec, same_labels
 from engine.runs.run import run_experiment
-from engine.runs.work_files import checkpoint_name
 from engine.runs.workspace import Workspace, open_workspace
 from engine.specs.arithmetic import as_recorded
+from engine.store.run_files import checkpoint_name
 from engine.store.study import Study, examples_name
 from engine.training.device import pick_device, reproducible
 
@@ -37,15 +35,6 @@ class Trained:
     def quantizes(self) -> str:
         """The way in which this level was put into eight bits; empty where it was not."""
         return TECHNIQUES[self.spec.technique].quantizes if self.level else ""
-
-
-def seconds_needed(study: Study, run: str, level: int) -> float:
-    """About how long computing the run again up to this level takes, by how long it took; 0 with a checkpoint."""
-    record = study.run_record(run)
-    if checkpoint_name(level) in record.files:
-        return 0.0
-    trainings = len(planned_levels(record.spec)) + 1
-    return float(record.provenance.get("seconds", np.nan)) * (level + 1) / trainings
 
 
 def trained_network(

@@ -167,3 +167,8 @@ def spec_file(record: RunRecord) -> bytes:
         "sha256": PLACEHOLDER.decode(),
     }
     return embed_checksum(json.dumps(values, indent=1).encode())
+
+
+def checkpoint_name(level: int) -> str:
+    """File of the weights of a level, among those of its run."""
+    return f"checkpoints/level-{level:03d}.safetensors"

@@ -1,5 +1,6 @@
 """`ship`: the model of a run at a level as a folder of files that is proved to be that network."""
 
+import time
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
 
@@ -9,7 +10,9 @@ from engine.commands.progress import run_display
 from engine.commands.trust import add_trust
 from engine.datasets.location import data_root
 from engine.errors import PruneScopeError
-from engine.run_spec import RunSpec
+from engine.pruning.schedules import n_epochs_after, planned_levels
+from engine.run_spec import Progress, RunSpec, Watcher
+from engine.shipping.detached import seconds_needed, write_progress
 from engine.store.study import Study
 
 
@@ -21,6 +24,8 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     parser.add_argument("--level", type=int, help="level of the run (default: its last)")
     parser.add_argument("--to", required=True, help="folder to write; it must not be there yet")
     parser.add_argument("--accept", action="store_true", help="ship it even if some answers differ from the record")
+    parser.add_argument("--decision", default="", help="id of the study's decision that chose it; it is laid in")
+    parser.add_argument("--progress", help="file in which to say how far it is, for who watches from outside")
     parser.add_argument("--data", help="root of the data sets (default: $PRUNESCOPE_DATA, or a cache folder)")
     parser.add_argument("--device", default="auto", help="cuda, mps, cpu or auto")
     add_trust(parser)
@@ -31,7 +36,7 @@ def ship_run(options: Namespace) -> int:
     """Say how long it takes, write the folder, and say what was proved and measured."""
     from engine.shipping.shipment import Order, ship
     from engine.shipping.shipped_words import shipped_sentences
-    from engine.shipping.trained import again_spec, seconds_needed
+    from engine.shipping.trained import again_spec
 
     study, console = Study(options.study), Console()
     if options.run not in (runs := study.runs()):
@@ -41,7 +46,14 @@ def ship_run(options: Namespace) -> int:
     if seconds:
         console.print(f"No checkpoint was kept; computing the run again takes about {_minutes(seconds)}.")
     spec: RunSpec = again_spec(study, options.run, level)
+    file = Path(options.progress).expanduser() if options.progress else None
     with run_display(spec, console) as watch:
+
+        def tell(text: str) -> None:
+            console.print(text, highlight=False)
+            if file is not None:
+                write_progress(file, 0.9, text)
+
         order = Order(
             options.run,
             level,
@@ -49,13 +61,30 @@ def ship_run(options: Namespace) -> int:
             data_root(options.data),
             options.device,
             options.accept,
-            watch=watch,
-            tell=lambda text: console.print(text, highlight=False),
+            options.decision,
+            watch=watch if file is None else _also(watch, spec, file),
+            tell=tell,
         )
         shipped = ship(study, order)
     for sentence in shipped_sentences(shipped):
         console.print(sentence, highlight=False)
     return 0
+
+
+def _also(watch: Watcher, spec: RunSpec, file: Path) -> Watcher:
+    """A watcher that writes into the file as well, at most twice a second."""
+    after = n_epochs_after(spec)
+    total, last = spec.epochs + len(planned_levels(spec)) * after, [0.0]
+
+    def both(progress: Progress) -> None:
+        watch(progress)
+        if time.monotonic() - last[0] > 0.5:
+            done = (spec.epochs + (progress.level - 1) * after if progress.level else 0) + progress.epoch
+            text = f"Computing the run again: level {progress.level} of {progress.n_levels}."
+            write_progress(file, 0.9 * min(done / max(total, 1), 1.0), text)
+            last[0] = time.monotonic()
+
+    return both
 
 
 def _minutes(seconds: float) -> str:

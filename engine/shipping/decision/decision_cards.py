@@ -35,7 +35,7 @@ def decision_card(record: RecordFacts, decision: Decision | None) -> str:
         "",
         "## Numbers",
         "",
-        "| | chosen | baseline |",
+        "| | chosen | dense |",
         "| --- | --- | --- |",
         *[
             f"| {text(one.label)} | {words.number_text(one)} | {words.in_unit(one.baseline, one.unit)} |"

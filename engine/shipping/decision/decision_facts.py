@@ -20,7 +20,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Number(Facts, frozen=True, kw_only=True):
-    """A number of the chosen network, mean over its seeds, with its 95 % interval and what the baseline has."""
+    """A number of the chosen network, mean over its seeds, with its 95 % interval and what the dense network has."""
 
     key: str
     label: str

@@ -148,7 +148,7 @@ def decision(frame: Frame, asked: Question, choice: Choice, texts: Sequence[str]
     made = [study.run_record(str(run)) for run in runs["run"]]
     lost = rivals(points, choice, broken(points, asked.limits))
     names = {i: point_with_level(row) for i, row in enumerate(points.to_dict("records"))}
-    groups, no_groups = _groups(frame, point)
+    groups, no_groups = groups_of(frame, point)
     classes = group_rows(Between(frame.source, frame.experiment), int(point["point"]), frame.baseline)
     lost = lost.assign(
         reason=[
@@ -194,7 +194,7 @@ def decision(frame: Frame, asked: Question, choice: Choice, texts: Sequence[str]
     )
 
 
-def _groups(frame: Frame, point: pd.Series) -> tuple[pd.DataFrame, str]:
+def groups_of(frame: Frame, point: pd.Series) -> tuple[pd.DataFrame, str]:
     """The table of groups, and why it is empty where it is."""
     try:
         table = group_table(frame, point)

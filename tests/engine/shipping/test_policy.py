@@ -7,7 +7,7 @@ import pytest
 
 from engine.analysis.gate.rules import MEASURES, Policy, Rule
 from engine.errors import PruneScopeError
-from engine.shipping.policy import policy_from, policy_text, read_policy
+from engine.shipping.policy import floors_policy, policy_from, policy_text, read_policy
 
 REFUSED = {
     "": "needs at least one [[rule]]",
@@ -48,3 +48,16 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_bytes(b"\xff= [")
     with pytest.raises(PruneScopeError, match="is no TOML file"):
         read_policy(tmp_path / "bad.toml")
+
+
+def test_floors_become_the_policy_that_asks_the_same(tmp_path: Path) -> None:
+    policy = floors_policy({"accuracy": 0.95, "lowest": 0.9, "loss": 0.05, "milliseconds": 2.5}, ("region", "sex"))
+    assert [(rule.measure, rule.limit) for rule in policy.rules] == [
+        ("accuracy", 0.95),
+        ("group_accuracy", 0.9),
+        ("group_loss", 0.05),
+        ("latency_ms", 2.5),
+    ]
+    assert policy.rules[1].between == ("region", "sex")
+    (tmp_path / "policy.toml").write_text(policy_text(policy), encoding="utf-8")
+    assert len(read_policy(tmp_path / "policy.toml").rules) == 4

@@ -18,10 +18,13 @@ from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.runs.run import run_experiment
 from engine.runs.workspace import open_workspace
+from engine.shipping.decision.decision_facts import record_values
 from engine.shipping.model import model_files, onnx_file
 from engine.specs.checks import validate_spec
 from engine.store import files as store_files
+from engine.store.records.decisions import approve, propose, withdraw
 from engine.store.study import Study
+from tests.support.decision_records import made_record
 
 ROOT = Path("unused")
 BASE = validate_spec(
@@ -201,3 +204,35 @@ def test_the_command_says_what_was_proved(study: ps.Study, tmp_path: Path, capsy
     assert main(words) == 1
     assert "is there already" in capsys.readouterr().err
     assert torch.get_num_threads() >= 1
+
+
+def test_a_decision_ships_along_and_check_asks_whether_it_stands(
+    study: ps.Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, folder = key_of("finetuned"), tmp_path / "out"
+    record = record_values(made_record())
+    record["ships"] |= {"run": run, "level": 2}
+    old = propose(study, record, "Ada")
+    with pytest.raises(PruneScopeError, match=f"is on run {run} level 2, not on {run} level 1"):
+        study.ship(run, 1, folder, decision=old)
+    study.ship(run, 2, folder, decision=old)
+    assert {path.name for path in folder.iterdir()} >= {"decision.html", "decision.json"}
+    assert json.loads((folder / "decision.json").read_text())["decision"]["status"] == "proposed"
+    assert {part["name"] for part in json.loads((folder / "bom.json").read_text())["components"][0]["components"]} >= {
+        "decision.html"
+    }
+
+    def checked() -> tuple[int, str]:
+        code = main(["check", str(folder), "--study", str(study.path)])
+        return code, capsys.readouterr().out
+
+    assert main(["check", str(folder)]) == 0 and "was proposed when it was shipped" in capsys.readouterr().out
+    assert checked()[0] == 1 and "is proposed, not approved" in checked()[1]
+    approve(study, old, "Grace")
+    assert checked()[0] == 0 and "approved by Grace" in checked()[1]
+    approve(study, new := propose(study, record, "Ada", supersedes=old), "Grace")
+    assert checked()[0] == 1 and f"superseded by {new}" in checked()[1]
+    withdraw(study, new, "Ada", "no good")
+    with pytest.raises(PruneScopeError, match="was withdrawn"):
+        study.ship(run, 2, tmp_path / "other", decision=new)
+    assert not (tmp_path / "other").exists()
