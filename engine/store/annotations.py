@@ -1,9 +1,10 @@
-"""What people found when they looked at examples: one small file per marked example, kept with the study.
+"""What people found when they looked at examples: one small file per example and person, kept with the study.
 
-A file of its own for each example means that several people can mark at once and nobody's mark is lost; where two mark
-the same example, the later one stands.
+A file of its own for each means that several people can mark at once and nobody's mark is lost. Where two marked the
+same example, both marks are kept, and the later one stands.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,9 +13,11 @@ from typing import Any
 
 import pandas as pd
 
+from engine.access import check_may_write
 from engine.errors import PruneScopeError
 from engine.run_spec import SCHEMA
 from engine.store.files import write_file
+from engine.store.people.journal import note_deed
 from engine.store.study import Study
 
 FOLDER = "marks"
@@ -23,14 +26,19 @@ MARKS: Mapping[str, str] = {
     "ambiguous": "People would disagree about the label.",
     "hard": "The label is right, and the example is truly hard.",
 }
-COLUMNS = ("example", "mark", "note", "time")
+COLUMNS = ("example", "mark", "note", "time", "who", "model")
 LONGEST_NOTE = 1000
+LONGEST_NAME = 200
 _MOST = 2**31
 """Examples that a table may have."""
 
 
-def write_mark(study: Study, examples: str, example: int, mark: str | None, note: str = "") -> None:
-    """Keep a mark on an example of the table named `examples`; None takes it back."""
+def write_mark(study: Study, examples: str, example: int, mark: str | None, note: str = "", model: str = "") -> None:
+    """Keep a mark of whoever writes on an example of the table named `examples`; None takes theirs back.
+
+    `model` says in words which networks they looked at.
+    """
+    who = check_may_write("marks")[:LONGEST_NAME]
     if mark is not None and mark not in MARKS:
         raise PruneScopeError(f"There is no mark {mark!r}; allowed are {', '.join(MARKS)}.")
     if examples not in study.example_sets():
@@ -43,15 +51,27 @@ def write_mark(study: Study, examples: str, example: int, mark: str | None, note
         "mark": mark,
         "note": note[:LONGEST_NOTE],
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "who": who,
+        "model": model[:LONGEST_NOTE],
     }
-    write_file(_folder(study, examples) / f"{int(example)}.json", json.dumps(values).encode())
+    write_file(_folder(study, examples) / f"{_stem(int(example), who)}.json", json.dumps(values).encode())
+    note_deed(study.path, who, "marked" if mark else "took a mark back", f"{examples} {example}: {mark or 'none'}")
 
 
 def read_marks(study: Study, examples: str) -> pd.DataFrame:
-    """The marks that stand, by example: the columns of COLUMNS; a file that cannot be read is left out."""
+    """The marks that stand, one for each example: the columns of COLUMNS; the latest where several people marked it."""
+    everyone = marks_by_person(study, examples)
+    return everyone.drop_duplicates("example", keep="last", ignore_index=True)
+
+
+def marks_by_person(study: Study, examples: str) -> pd.DataFrame:
+    """The mark of every person on every example that they marked, oldest last word first within an example.
+
+    A file that cannot be read is left out; marks of an older engine have an empty name.
+    """
     folder = _folder(study, examples)
     rows = [_read(path) for path in folder.glob("*.json")] if folder.is_dir() else []
-    kept = sorted((row for row in rows if row and row["mark"]), key=lambda row: row["example"])
+    kept = sorted((row for row in rows if row and row["mark"]), key=lambda row: (row["example"], row["written"]))
     return pd.DataFrame(kept, columns=list(COLUMNS)).astype({"example": "int64"})
 
 
@@ -71,14 +91,22 @@ def _folder(study: Study, examples: str) -> Path:
     return study.path / FOLDER / examples
 
 
+def _stem(example: int, who: str) -> str:
+    """Name of the file of a person's mark; that of nobody, as older engines wrote it, is the example's number."""
+    return f"{example}-{hashlib.sha256(who.encode()).hexdigest()[:12]}" if who else str(example)
+
+
 def _read(path: Path) -> dict[str, Any] | None:
     try:
         values = json.loads(path.read_bytes())
         if values["schema"] != SCHEMA or values["mark"] not in (None, *MARKS):
             return None
-        example = int(values["example"])
-        if not 0 <= example < _MOST or path.stem != str(example) or not isinstance(values["note"], str):
+        example, texts = int(values["example"]), [values["note"], values.get("who", ""), values.get("model", "")]
+        if not 0 <= example < _MOST or not all(isinstance(text, str) for text in texts):
             return None
-        return {"example": example, "mark": values["mark"], "note": values["note"], "time": str(values["time"])}
+        if path.stem != _stem(example, texts[1]):
+            return None
+        found = {"example": example, "mark": values["mark"], "note": texts[0], "time": str(values["time"])}
+        return found | {"who": texts[1], "model": texts[2], "written": (found["time"], path.stat().st_mtime_ns)}
     except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return None

@@ -12,6 +12,7 @@ from engine.analysis.examples import at_risk, exemplars, subgroups
 from engine.analysis.examples.unpruned_counts import Excess, beside_control, beside_halves
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import untrained_techniques
+from engine.store import annotations
 from engine.store.annotations import read_marks
 from pages.shared.cache.catalog import (
     Experiment,
@@ -109,6 +110,12 @@ def subgroup_levels(asked: Asked, examples_set: str, columns: tuple[str, ...], p
 def marks(source: Source, examples_set: str, stamp: int) -> pd.DataFrame:
     """What people marked, as it is at `marks_stamp`."""
     return read_marks(source.study, examples_set)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def marks_by_person(source: Source, examples_set: str, stamp: int) -> pd.DataFrame:
+    """The same of every person."""
+    return annotations.marks_by_person(source.study, examples_set)
 
 
 def _labels(source: Source, examples_set: str) -> tuple[np.ndarray, int]:

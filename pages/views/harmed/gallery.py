@@ -7,16 +7,15 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.examples.exemplars import Cut, Divergence, ranking, votes
-from engine.errors import PruneScopeError
-from engine.store.annotations import MARKS, marks_stamp, write_mark
+from engine.store.annotations import MARKS, marks_stamp
 from pages.shared import bound, formats
-from pages.shared.access import writing
 from pages.shared.cache import predictions
 from pages.shared.example_images import example_images, show_credit, show_problem
 from pages.shared.formats import csv_bytes
 from pages.shared.frame import Frame
 from pages.shared.names import BASELINE_LABELS
 from pages.shared.pickers import ExampleSet, Populations, distinct
+from pages.views.harmed.marking import choose_name, marks_of_all, show_agreement, show_marking
 from pages.views.harmed.vote_card import WIDTH, vote_card
 
 PAGE = 12
@@ -119,17 +118,17 @@ def show_gallery(frame: Frame, exemplars: Exemplars, order: np.ndarray) -> None:
     found = example_images(frame.source, example_set.spec, labels, "Everything else is")
     if found.images is None:
         show_problem(found)
-    marks = current_marks(frame, exemplars.example_set).set_index("example")["mark"]
+    everyone = marks_of_all(frame, exemplars.example_set)
+    choose_name()
     with st.container(horizontal=True, gap="small"):
         for rank, example in enumerate(order[first : first + PAGE], first + 1):
             with st.container(border=True, width=WIDTH + 34, gap="xsmall"):
-                _show_card(frame, exemplars, int(example), rank, found.images, marks.get(int(example)))
+                _show_card(frame, exemplars, int(example), rank, found.images)
+                show_marking(frame, exemplars.example_set.name, int(example), everyone, _seen(exemplars))
     show_credit(found)
 
 
-def _show_card(
-    frame: Frame, exemplars: Exemplars, example: int, rank: int, images: np.ndarray | None, mark: str | None
-) -> None:
+def _show_card(frame: Frame, exemplars: Exemplars, example: int, rank: int, images: np.ndarray | None) -> None:
     example_set, divergence = exemplars.example_set, exemplars.divergence
     names, row = example_set.class_names, example_set.examples.iloc[example]
     label, name = int(row["label"]), example_set.example_ids[example]
@@ -153,24 +152,12 @@ def _show_card(
         f"{2 * divergence.n_models}{' · modal' if divergence.modal[example] else ''}  \n"
         f"{f'{groups} · ' if groups else ''}example {formats.plain(name)}"
     )
-    key = f"mark-{example_set.name}-{example}-{mark}"
-    st.segmented_control(
-        f"Mark example {name}",
-        list(MARKS),
-        default=mark,
-        key=key,
-        label_visibility="collapsed",
-        on_change=_save,
-        args=(frame, example_set.name, example, key),
-    )
 
 
-def _save(frame: Frame, name: str, example: int, key: str) -> None:
-    try:
-        with writing():
-            write_mark(frame.source.study, name, example, st.session_state[key])
-    except PruneScopeError as error:
-        st.toast(f"The mark was not kept: {formats.plain(error)}", icon=":material/error:")
+def _seen(exemplars: Exemplars) -> str:
+    """Which networks were looked at, in words."""
+    networks = exemplars.networks
+    return formats.unmarked(f"{networks.words}, level {networks.level}, {formats.sparsity(networks.sparsity)} sparse")
 
 
 def _in_words(counts: np.ndarray, names: dict[int, str]) -> str:
@@ -198,7 +185,7 @@ def gallery_table(exemplars: Exemplars, order: np.ndarray, marks: pd.DataFrame) 
     table["modal"] = exemplars.divergence.modal[order]
     table["tied"] = exemplars.divergence.tied[order]
     others = examples.drop(columns=["example", "example_id", "label"], errors="ignore").reset_index(drop=True)
-    marked = marks.set_index("example")[["mark", "note", "time"]].reindex(order).reset_index(drop=True)
+    marked = marks.set_index("example")[["mark", "note", "time", "who", "model"]].reindex(order).reset_index(drop=True)
     return pd.concat([table, marked, others], axis=1)
 
 
@@ -217,6 +204,7 @@ def show_marks(frame: Frame, exemplars: Exemplars) -> None:
             key="marks-csv",
             disabled=marks.empty,
         )
+    show_agreement(frame, exemplars.example_set)
 
 
 def _pick(label: str, options: list[str], key: str) -> str:

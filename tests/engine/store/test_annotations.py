@@ -1,14 +1,19 @@
 """Marks stay with the study, whoever else is marking."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from engine.access import AccessError, Person, acting_as
 from engine.errors import PruneScopeError
-from engine.store.annotations import MARKS, marks_stamp, read_marks, write_mark
+from engine.store.annotations import MARKS, broken_marks, marks_by_person, marks_stamp, read_marks, write_mark
+from engine.store.people.journal import deeds
 from engine.store.study import Study
+
+VIEWER = Person("Vic", "viewer")
 
 
 @pytest.fixture
@@ -66,3 +71,42 @@ def test_what_makes_no_sense_is_refused(study: Study, examples: str, example: in
     with pytest.raises(PruneScopeError, match=said.replace("..", r"\.\.")):
         write_mark(study, examples, example, mark)
     assert not (study.path / "marks").exists()
+
+
+def test_marks_of_two_people_stand_beside_each_other_with_their_names(study: Study) -> None:
+    with acting_as(Person("Ada")):
+        write_mark(study, "digits", 7, "hard", "clear to me", "Global magnitude, level 9")
+        write_mark(study, "digits", 8, "hard")
+    with acting_as(Person("Bob")):
+        write_mark(study, "digits", 7, "mislabelled")
+    everyone = marks_by_person(study, "digits")
+    assert everyone[["example", "who", "mark"]].values.tolist() == [
+        [7, "Ada", "hard"],
+        [7, "Bob", "mislabelled"],
+        [8, "Ada", "hard"],
+    ]
+    assert everyone["model"].iloc[0] == "Global magnitude, level 9" and everyone["note"].iloc[0] == "clear to me"
+    assert read_marks(study, "digits")[["example", "who"]].values.tolist() == [[7, "Bob"], [8, "Ada"]]
+    with acting_as(Person("Bob")):
+        write_mark(study, "digits", 7, None)
+    assert read_marks(study, "digits")["who"].tolist() == ["Ada", "Ada"]
+    assert [deed.who for deed in deeds(study.path)] == ["Ada", "Ada", "Bob", "Bob"]
+
+
+def test_marks_of_an_older_engine_stand_without_a_name(study: Study) -> None:
+    folder = study.path / "marks" / "digits"
+    folder.mkdir(parents=True)
+    old = {"schema": 1, "example": 3, "mark": "hard", "note": "", "time": "2025-01-01T00:00:00+00:00"}
+    (folder / "3.json").write_text(json.dumps(old))
+    assert read_marks(study, "digits")[["example", "mark", "who"]].values.tolist() == [[3, "hard", ""]]
+    assert broken_marks(study) == []
+
+
+@pytest.mark.parametrize(("mode", "person"), [("demo", Person("Ada")), ("sign-in", None), ("sign-in", VIEWER)])
+def test_who_may_not_write_marks_nothing(
+    study: Study, monkeypatch: pytest.MonkeyPatch, mode: str, person: Person | None
+) -> None:
+    monkeypatch.setenv("PRUNESCOPE_ACCESS", mode)
+    with acting_as(person), pytest.raises(AccessError):
+        write_mark(study, "digits", 7, "hard")
+    assert not (study.path / "marks").exists() and deeds(study.path) == []
