@@ -11,7 +11,7 @@ from pages.shared.cache.kept import kept
 from pages.shared.frame import open_page, shared_link
 from pages.shared.layout import answer, side_by_side
 from pages.shared.menu import MENU
-from pages.views.overview import contents, hero, words
+from pages.views.overview import contents, hero, tour, words
 from pages.views.overview.hero import ways_on
 
 frame = open_page("app.py")
@@ -21,6 +21,10 @@ rows, names = frame.keep(red_flags.table), frame.class_names
 
 # -- the answer, and the picture that shows it ------------------------------------------------------------------------
 found = kept(frame.source, "hero", asked, lambda: hero.find_hero(rows, frame.source, frame.experiment, frame.baseline))
+if "tour" in st.query_params:
+    name = formats.unmarked(words.experiment_name(frame.experiment))
+    tour.guide(frame, found, st.query_params["tour"], f"{name}: who pays for pruning?", shared_link())
+    st.stop()
 answer(kept(frame.source, "sentence", asked, lambda: words.hero_sentence(rows, found, frame.experiment, names)))
 hero.draw_hero(kept(frame.source, "payload", asked, lambda: hero.payload(found, frame.source, frame.experiment)))
 link = shared_link()
@@ -28,6 +32,14 @@ ways = st.container(horizontal=True, key="ways-on")
 for file, label, icon, text in ways_on(found):
     with ways.container(border=True, width="content", key=f"way-{Path(file).stem}"):
         st.page_link(file, label=f"**{label}**", icon=icon, help=text, query_params=link)
+with ways.container(border=True, width="content", key="way-tour"):
+    st.page_link(
+        "app.py",
+        label="**Take the tour**",
+        icon=":material/slideshow:",
+        help="Five steps, one sentence and one chart each.",
+        query_params=link | {"tour": ["1"]},
+    )
 with st.expander("How sure is this?"):
     st.markdown(kept(frame.source, "headline", asked, lambda: words.headline_sentence(rows, frame.experiment, names)))
     st.markdown(

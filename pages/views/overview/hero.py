@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -111,15 +112,29 @@ def _order(hero: Hero) -> list[int]:
 
 def _thumbnails(hero: Hero, source: Source, experiment: Experiment, order: list[int]) -> tuple[str, bool] | None:
     """A picture of every party, as one sheet in a data address, and whether it is ink alone; None without images."""
+    images = _images(source, experiment)
+    return None if images is None else sheet_of(images[hero.pays.exemplars[order]])
+
+
+def member_sheet(hero: Hero, source: Source, experiment: Experiment, member: str) -> tuple[str, tuple[int, int]] | None:
+    """The first images of a member in a row, and the row's width and height; None without images."""
+    images = _images(source, experiment)
+    if images is None:
+        return None
+    table = examples(source, example_set(source, experiment))
+    mine = np.flatnonzero(table[hero.pays.column].astype(str) == member)[:ACROSS]
+    return sheet_of(images[mine])[0], (SIDE * ACROSS, SIDE)
+
+
+def _images(source: Source, experiment: Experiment) -> np.ndarray | None:
+    """The images that the study carries, where they are those of the examples that were tested."""
     settings = spec(source, experiment)
     try:
         carried = carried_images(source, images_name(settings.dataset, settings.split))
     except PruneScopeError:
         return None
     labels = examples(source, example_set(source, experiment))["label"].to_numpy()
-    if carried is None or not np.array_equal(carried[1], labels):
-        return None
-    return sheet_of(carried[0][hero.pays.exemplars[order]])
+    return carried[0] if carried is not None and np.array_equal(carried[1], labels) else None
 
 
 def sheet_of(images: np.ndarray) -> tuple[str, bool]:
@@ -139,11 +154,16 @@ def sheet_of(images: np.ndarray) -> tuple[str, bool]:
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
+def n_paying(losses: np.ndarray) -> int:
+    """How many lose enough to count as paying, in tenths of a point as the picture has them."""
+    return int((np.rint(1000 * losses) >= 1000 * PAYS).sum())
+
+
 def finding(hero: Hero) -> str:
     """What the picture shows where it rests, in a sentence; plain text."""
     pays, (one, several) = hero.pays, hero.word
     losses = pays.losses[hero.stop]
-    worst, n = int(losses.argmax()), int((losses >= PAYS).sum())
+    worst, n = int(losses.argmax()), n_paying(losses)
     total = float(pays.total_losses[hero.stop])
     moved = f"loses {formats.points_in_words(total)}" if total > 0 else f"gains {formats.points_in_words(total)}"
     return (
@@ -208,13 +228,8 @@ def draw_hero(content: dict[str, Any] | None) -> None:
     _component()(data=content, key="who-pays")
 
 
+@cache
 def _component() -> Any:
-    global _made
-    if _made is None:
-        _made = st.components.v2.component(
-            "prunescope_who_pays", html=source_of("html"), css=source_of("css"), js=source_of("js")
-        )
-    return _made
-
-
-_made: Any = None
+    return st.components.v2.component(
+        "prunescope_who_pays", html=source_of("html"), css=source_of("css"), js=source_of("js")
+    )
