@@ -75,7 +75,8 @@ def check_losses(table: pa.Table, levels: pd.DataFrame, examples: pd.DataFrame, 
 
 
 def _check_counts(rows: pd.DataFrame, groups: pd.Series, right: np.ndarray) -> None:
-    counted = pd.Series(right).groupby(groups.dropna().map(str)).agg(["size", "sum"])
+    names = groups.dropna().astype(object).map(str)  # categories would be sorted in their own order
+    counted = pd.Series(right).groupby(names).agg(["size", "sum"])
     kept = rows.set_index("group")[["n", "correct"]]
     if not np.array_equal(kept.sort_index(), counted.sort_index()):
         raise ValueError("its losses count examples otherwise than its predictions do")
