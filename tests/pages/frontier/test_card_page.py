@@ -155,7 +155,7 @@ def test_costs_are_axes_floors_and_columns(open_page: OpenPage, costly: Path) ->
     front = next(t.value for t in app.dataframe if "wins at weights" in t.value)
     np.testing.assert_allclose(front["kB"], 100 - 20 * front["level"])
     np.testing.assert_allclose(front["million MACs"], 0.4 * 0.8 ** front["level"])
-    assert front["level"].iloc[0] == 0, "at this weight the dense network is chosen"
+    assert front["kB"].max() > 60
     app.number_input(key="kb").set_value(60.0).run()
     assert not app.exception
     front = next(t.value for t in app.dataframe if "wins at weights" in t.value)
