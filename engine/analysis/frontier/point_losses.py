@@ -5,6 +5,8 @@ import pandas as pd
 from engine.analysis.intervals import share_interval
 from engine.analysis.seeds import over_seeds
 
+PULLED = {"accuracy": "change", "low": "low", "high": "high"}
+
 GROUP_LOSSES = ("grouping", "group", "n", "dense", "accuracy", "low", "high", "change")
 
 
@@ -21,6 +23,14 @@ def class_losses(class_means: pd.DataFrame, controls: pd.Series | None = None) -
         before = rows["class"].map(controls)
         rows, columns = rows.assign(control=before), [*columns[:3], "control", *columns[3:]]
     return rows.assign(change=rows["accuracy"] - before)[columns].sort_values("change", ignore_index=True)
+
+
+def pulled_losses(losses: pd.DataFrame, pulled: pd.DataFrame, before: str) -> pd.DataFrame:
+    """The rows of `class_losses` with the changes of `shrunk_changes`, by number of the group, in the place of those
+    counted, and accuracies that follow from the column `before`; largest loss first, and `pulled` is true."""
+    found = pulled.loc[losses["class"]].reset_index(drop=True)
+    ends = {name: (losses[before] + found[of]).clip(0, 1) for name, of in PULLED.items()}
+    return losses.assign(**ends, change=found["change"], pulled=True).sort_values("change", ignore_index=True)
 
 
 def group_losses(counts: pd.DataFrame, level: int, controls: pd.DataFrame | None = None) -> pd.DataFrame:

@@ -96,7 +96,7 @@ def seed_grid(seeds: pd.DataFrame, measure: str, n_drawn: int = 500, seed: int =
     columns = seeds[["sparsity", measure, "accuracy"]].to_numpy(float)
     rows = np.flatnonzero(np.isfinite(columns).all(axis=1))
     point = seeds["point"].to_numpy(int)[rows]
-    slot = _slots(point, seeds["seed"].to_numpy()[rows])
+    slot = seed_slots(point, seeds["seed"].to_numpy()[rows])
     shape = int(slot.max(initial=-1)) + 1, int(seeds["point"].max()) + 1 if len(seeds) else 0
     numbers = np.full((3, *shape), np.nan)
     numbers[:, slot, point] = columns[rows].T
@@ -109,7 +109,7 @@ def seed_grid(seeds: pd.DataFrame, measure: str, n_drawn: int = 500, seed: int =
     return SeedGrid(measure, numbers[0], numbers[1], numbers[2], draws, means)
 
 
-def _slots(point: NDArray[np.intp], seed: NDArray[np.intp]) -> NDArray[np.intp]:
+def seed_slots(point: NDArray[np.intp], seed: NDArray[np.intp]) -> NDArray[np.intp]:
     """Row of the grid for each model: its seed, so that points are compared within one; its rank where that fails."""
     names, slot = np.unique(seed, return_inverse=True)
     if len(names) > MANY_SEEDS or len(np.unique(point * len(names) + slot)) < len(point):

@@ -34,6 +34,8 @@ class Agreement:
     n_resamples: int
     exact: bool
     """Whether these are all resamples that there are."""
+    of_members: bool
+    """Whether the test examples' members were drawn again too."""
     verdict: Verdict
     confidence_set: tuple[int, ...]
     """Places of the points that cannot be told from the best at 95 %, the highest mean value first."""
@@ -52,12 +54,12 @@ def agreement(
     """Bootstrap over seeds: n seeds are drawn n times with replacement, then threshold and value decide.
 
     `seeds` comes from `seed_points`, `points` from `operating_points` (rows may be left out); `grid` is their
-    `seed_grid`, where it is kept. One draw serves all points: runs of one seed share split and dense network, so they
-    are compared within it. Floors for groups stand as the means of all seeds have them. All resamples are counted while
-    seeds are few, else `n_resamples` are drawn. One point is chosen in each: a tie goes as `choose` breaks it.
-    `passes` is the share of resamples that reach the threshold. A point with one seed takes part with its one value and
-    has the reason ONE_SEED; where every contender is such, shares and `nothing` are NaN. Points that no draw can choose
-    are no contenders.
+    `seed_grid`, where it is kept, or a `member_grid`, which draws the examples' members again too. One draw serves all
+    points: runs of one seed share split and dense network, so they are compared within it. Floors for groups stand as
+    the means of all seeds have them. All resamples are counted while seeds are few, else `n_resamples` are drawn. One
+    point is chosen in each: a tie goes as `choose` breaks it. `passes` is the share of resamples that reach the
+    threshold. A point with one seed takes part with its one value and has the reason ONE_SEED; where every contender is
+    such, shares and `nothing` are NaN. Points that no draw can choose are no contenders.
     """
     grid = seed_grid(seeds, choice.measure, n_resamples, seed) if grid is None else grid
     position = _contenders(points, grid, choice)[0]
@@ -91,6 +93,7 @@ def agreement(
         np.nan if untold else nothing,
         len(weights),
         grid.draws.exact,
+        grid.of_members,
         verdict(choice, table, peers),
         peers,
         _against_runner_up(points, grid, choice),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from engine.analysis.frontier.resampling import SeedGrid, resamples, seed_grid
+from engine.analysis.frontier.resampling import SeedGrid, resamples, seed_grid, seed_slots
 from engine.analysis.unfairness import UNFAIRNESS
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,8 @@ class MemberAnswers:
     """Member and group of each cell, from 0; -1 for a group that only counts for the accuracy."""
     n: Ints
     correct: Ints
-    """Examples of each cell, and how many of them each model has right: (n_models, n_cells)."""
+    """Examples of each cell, and how many of them each model has right, (n_models, n_cells); more rows are of models
+    that others are compared with and that are no points themselves."""
 
 
 def member_answers(
@@ -57,20 +58,23 @@ def member_grid(answers: MemberAnswers, measure: str, n_drawn: int = 500, seed: 
     row = UNFAIRNESS[measure]
     if "loss" in row.needs:
         raise ValueError(f"{measure!r} needs losses, which are not recorded of members.")
-    drawn = _drawn_members(answers, n_drawn, seed)
-    accuracy = _share(answers, np.arange(len(answers.n)), drawn)
+    drawn, n_models = _drawn_members(answers, n_drawn, seed), len(answers.models)
+    accuracy = _share(answers, np.arange(len(answers.n)), drawn)[:n_models]
     unfairness = _measured(answers, measure, drawn)
     once = np.ones((1, drawn.shape[1]))
     seen = answers.models.assign(
-        accuracy=_share(answers, np.arange(len(answers.n)), once)[:, 0],
+        accuracy=_share(answers, np.arange(len(answers.n)), once)[:n_models, 0],
         **{measure: _measured(answers, measure, once)[:, 0]},
     )
     grid = seed_grid(seen, measure, n_drawn, seed)
     draws = resamples(len(grid.accuracy), n_drawn, seed, enumerate_few=False)
-    slots = pd.factorize(seen["seed"], sort=True)[0]
+    finite = np.flatnonzero(np.isfinite(seen[["sparsity", measure, "accuracy"]].to_numpy(float)).all(axis=1))
+    slots = np.zeros(n_models, int)
+    slots[finite] = seed_slots(seen["point"].to_numpy(int)[finite], seen["seed"].to_numpy()[finite])
     by_model = np.stack([np.tile(seen["sparsity"].to_numpy(float)[:, None], n_drawn), unfairness, accuracy])
     means = np.full((3, grid.accuracy.shape[1], n_drawn), np.nan)
-    for point, rows in seen.groupby("point").indices.items():
+    for point, places in seen.iloc[finite].groupby("point").indices.items():
+        rows = finite[places]
         weights = draws.counts[:, slots[rows]].T
         weights = np.where(weights.any(axis=0), weights, 1.0)  # none of its own seeds is drawn: all that it has
         means[:, int(point)] = (by_model[:, rows] * weights).sum(axis=1) / weights.sum(axis=0)
@@ -112,11 +116,11 @@ def _measured(answers: MemberAnswers, measure: str, drawn: Floats) -> Floats:
         part = drawn[start : start + step]
         rates = np.stack([_share(answers, own, part) for own in cells], axis=-1)
         sizes = np.stack([answers.n[own] @ part[:, answers.member[own]].T for own in cells], axis=-1)
-        known = (answers.before >= 0)[:, None, None]
+        known, mine = (answers.before >= 0)[:, None, None], rates[:n_models]
         inputs = {
-            "accuracy": rates,
+            "accuracy": mine,
             "dense": np.where(known, rates[answers.before], np.nan),
-            "n": np.broadcast_to(sizes, rates.shape),
+            "n": np.broadcast_to(sizes, mine.shape),
         }
         flat = (inputs[name].reshape(-1, len(groups)) for name in row.needs)
         values[:, start : start + step] = row.compute(*flat).reshape(n_models, -1)

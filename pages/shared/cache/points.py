@@ -13,15 +13,16 @@ from engine.analysis.curves.worst_classes import worst_classes
 from engine.analysis.frontier.choice import Choice
 from engine.analysis.frontier.floors import with_extremes
 from engine.analysis.frontier.frontier_band import frontier_band
-from engine.analysis.frontier.point_losses import class_losses
+from engine.analysis.frontier.point_losses import class_losses, pulled_losses
 from engine.analysis.frontier.points import operating_points, seed_points
-from engine.analysis.frontier.resampling import SeedGrid, seed_grid
+from engine.analysis.frontier.resampling import SeedGrid
 from engine.analysis.frontier.tradeoffs.point_costs import with_costs
 from engine.analysis.unfairness import unfairness_table
 from engine.errors import PruneScopeError
 from pages.shared.cache import catalog, extras
 from pages.shared.cache.between import TEST, Between, example_columns, tally
 from pages.shared.cache.controls import baselines, classes_with_controls
+from pages.shared.cache.member_points import grid_of, member_changes
 from pages.shared.names import point_hovers
 
 
@@ -75,7 +76,7 @@ def by_seed(between: Between) -> pd.DataFrame:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def by_seed_and_point(between: Between, measure: str) -> SeedGrid:
     """The same numbers laid out for resampling."""
-    return seed_grid(by_seed(between), measure)
+    return grid_of(between, measure, by_seed(between), counted_baselines(between))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -98,12 +99,18 @@ def group_rows(between: Between, point: int, baseline: str = CONTROL) -> pd.Data
     """Each group at an operating point, largest loss first: name, n, dense, accuracy, low, high, change.
 
     Where the baseline is the control and the point has one, its accuracy stands beside that of dense as `control`, and
-    the change is since then.
+    the change is since then. Of members, such as writers, change, accuracy and its ends are pulled to the mean of all.
     """
     means = group_means(between)
     rows = means[means["point"] == point]
     controlled = baseline == CONTROL and rows["control_accuracy"].notna().any()
     losses = class_losses(rows, rows.set_index("class")["control_accuracy"] if controlled else None)
+    models = by_seed(between)
+    models = models[models["point"] == point]
+    keys = tuple(zip(models["run"].astype(str), models["level"].astype(int), strict=True))
+    pulled = member_changes(between, keys, CONTROL if controlled else baselines_of.DENSE) if len(keys) else None
+    if pulled is not None:
+        losses = pulled_losses(losses, pulled, "control" if controlled else "dense")
     losses.insert(0, "name", _names(losses.pop("class"), tally(between).names))
     return losses
 
@@ -117,7 +124,7 @@ def band(asked: tuple[Hashable, ...], _points: pd.DataFrame, _grid: SeedGrid, _c
 @st.cache_resource(max_entries=256, show_spinner=False)
 def payers(between: Between, point: int, baseline: str = CONTROL) -> pd.DataFrame:
     """Of each grouping the group that loses most on the test split, the largest loss first: columns, name, n, before,
-    accuracy, low, high, change, kind (of the baseline).
+    accuracy, low, high, change, kind (of the baseline), pulled (to the mean of all members).
 
     Groupings are the classes, every column of few groups, and those of `between`.
     """
@@ -130,8 +137,8 @@ def payers(between: Between, point: int, baseline: str = CONTROL) -> pd.DataFram
             continue
         kind = "control" if "control" in table else "dense"
         worst = table[table["change"].notna()].head(1).rename(columns={kind: "before"})
-        rows.append(worst.assign(columns=[names] * len(worst), kind=kind))
-    kept = ["columns", "name", "n", "before", "accuracy", "low", "high", "change", "kind"]
+        rows.append(worst.assign(columns=[names] * len(worst), kind=kind, pulled="pulled" in table))
+    kept = ["columns", "name", "n", "before", "accuracy", "low", "high", "change", "kind", "pulled"]
     parts = [row[kept] for row in rows if len(row)]
     if not parts:
         return pd.DataFrame(columns=kept)

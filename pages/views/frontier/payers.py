@@ -43,4 +43,5 @@ def _named(row: pd.Series) -> str:
 
 def _interval(row: pd.Series) -> str:
     half = formats.plus_minus(row["low"], row["high"])
-    return f" {half} over seeds" if half else ""
+    held = "when pulled towards the mean of all" if row["pulled"] else "over seeds"
+    return f" {half} {held}" if half else ""
