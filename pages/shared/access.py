@@ -93,7 +93,7 @@ def as_person(act: Callable[Arguments, None]) -> Callable[Arguments, None]:
 
 
 def open_door() -> None:
-    """Stop where nobody may look before signing in; else say in the sidebar who is here and what they may do."""
+    """Stop where nobody may look before signing in, with the way in; say where nothing can be changed."""
     try:
         mode = access_mode()
     except PruneScopeError as error:
@@ -103,11 +103,15 @@ def open_door() -> None:
         st.sidebar.info("**Demonstration.** Look at everything; nothing can be changed.", icon=":material/visibility:")
     if mode != SIGN_IN:
         return
-    found = person()
-    if found is None:
+    if person() is None:
         _ask_in()
         st.stop()
-    with st.sidebar:
+
+
+def show_person() -> None:
+    """Who is signed in and what they may do, with the way out."""
+    found = person() if access_mode() == SIGN_IN else None
+    if found is not None:
         st.caption(f"{formats.plain(found.name)} · {found.role}")
         if not os.environ.get(HEADER, "").strip():
             st.button("Sign out", icon=":material/logout:", key="sign-out", on_click=st.logout, type="tertiary")

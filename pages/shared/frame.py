@@ -15,7 +15,7 @@ from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
 from engine.specs.experiment_names import names_in_study
 from pages.shared import bound, candidate, formats
-from pages.shared.access import open_door
+from pages.shared.access import open_door, show_person
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.collector import keep_memory_free
@@ -154,6 +154,7 @@ def _open(file: str, with_study: bool) -> str | None:
     with st.sidebar:
         st.markdown("### PruneScope")
         above = st.container()
+        show_person()
         name = _study() if with_study else None
         with above:
             draw_menu(file, shared_link(), _menu_source(name))

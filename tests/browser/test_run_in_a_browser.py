@@ -27,8 +27,8 @@ networks = ["lenet"]
 techniques = ["global_unstructured"]
 seeds = [0, 1]
 [grid.protocol]
-epochs = 6
-levels = 5
+epochs = 8
+levels = 20
 learning_rate = 0.05
 """
 
@@ -65,11 +65,10 @@ def test_a_job_outlives_its_server_and_is_paused_killed_and_gone_on_with(page: P
         preset.write_text(FEW.replace("levels", "levles"))
         page.get_by_test_id("stFileUploader").locator("input").set_input_files(preset)
         expect(page.get_by_text("did you mean 'levels'")).to_be_visible()
-        page.get_by_role("button", name="Remove few.toml").click()
-        expect(page.get_by_text("Choose a file.")).to_be_visible()
+        preset = tmp_path / "right.toml"
         preset.write_text(FEW)
         page.get_by_test_id("stFileUploader").locator("input").set_input_files(preset)
-        expect(page.get_by_text("2 runs, 12 models to compute.")).to_be_visible()
+        expect(page.get_by_text("2 runs, 42 models to compute.")).to_be_visible()
         page.get_by_role("button", name="Start", exact=True).click()
         expect(page.get_by_text("is running in empty")).to_be_visible()
         (job,) = jobs_of(study)
@@ -102,7 +101,7 @@ def test_a_job_outlives_its_server_and_is_paused_killed_and_gone_on_with(page: P
             expect(page.get_by_text("no finished run")).to_have_count(0)
         assert "Traceback" not in served.said()
     undisturbed = tmp_path / "undisturbed"
-    request = small_request(tmp_path, epochs=6, levels=5)
+    request = small_request(tmp_path, epochs=8, levels=20)
     run_sweep(request.preset, RunContext(undisturbed, tmp_path, "cpu"), 2, lambda event: None)
     assert_same_tables(study, undisturbed)
 

@@ -43,15 +43,17 @@ class Served:
 
 
 @contextmanager
-def serve(studies: Path, log: Path, script: str = "serve.py", top: Path = TOP) -> Iterator[Served]:
+def serve(
+    studies: Path, log: Path, script: str = "serve.py", top: Path = TOP, port: int = 0, **environment: str
+) -> Iterator[Served]:
     """The dashboard over a folder of studies, with the settings that ship, on a free port; ends with the block."""
-    port = free_port()
+    port = port or free_port()
     command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
     with open(log, "wb") as file:
         process = subprocess.Popen(
             command,
             cwd=top,
-            env=os.environ | {"PRUNESCOPE_STUDIES": str(studies)},
+            env=os.environ | {"PRUNESCOPE_STUDIES": str(studies)} | environment,
             stdout=file,
             stderr=subprocess.STDOUT,
         )

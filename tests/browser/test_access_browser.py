@@ -1,0 +1,177 @@
+"""Who may do what, in a real browser: sign-in against a provider of this machine, a proxy's header, a demonstration."""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from oidc_provider_mock import User, run_server_in_thread
+from playwright.sync_api import Browser, Page, expect
+
+from engine.jobs.job import jobs_of
+from pages.shared.frame import MENU
+from tests.browser.conftest import WAIT_MILLISECONDS
+from tests.support.server import QUIET, TOP, Served, free_port, serve
+from tests.support.studies import make_study
+
+pytestmark = [
+    pytest.mark.quiet,
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of the provider's own libraries
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+]
+ADA = User(sub="ada", claims={"email": "ada@example.org", "duties": ["editor"]})
+VIC = User(sub="vic", claims={"email": "vic@example.org", "duties": ["reader"]})
+EVE = User(sub="eve", claims={"email": "eve@elsewhere.net", "duties": ["editor"]})
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh page of somebody whom nobody knows."""
+    expect.set_options(timeout=WAIT_MILLISECONDS)
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(WAIT_MILLISECONDS)
+    yield context.new_page()
+    context.close()
+
+
+@contextmanager
+def signed_in_server(tmp_path: Path, studies: Path, seconds: int = 3600) -> Iterator[Served]:
+    """The dashboard behind a sign-in; tokens are good for so long."""
+    port = free_port()
+    users = [ADA, VIC, EVE]
+    with run_server_in_thread(user_claims=users, access_token_max_age=timedelta(seconds=seconds)) as provider:
+        (tmp_path / "secrets").mkdir(exist_ok=True)
+        secrets = tmp_path / "secrets" / "secrets.toml"
+        secrets.write_text(
+            f'[auth]\nredirect_uri = "http://localhost:{port}/oauth2callback"\n'
+            f'cookie_secret = "{"x" * 40}"\nclient_id = "prunescope"\nclient_secret = "secret"\n'
+            f'server_metadata_url = "http://localhost:{provider.server_port}/.well-known/openid-configuration"\n'
+        )
+        environment = {
+            "PRUNESCOPE_ACCESS": "sign-in",
+            "PRUNESCOPE_ROLE_CLAIM": "duties",
+            "PRUNESCOPE_ALLOWED": "*@example.org",
+            "STREAMLIT_SECRETS_FILES": str(secrets),
+        }
+        with serve(studies, tmp_path / "server.log", port=port, **environment) as served:
+            yield served
+
+
+def sign_in(page: Page, served: Served, who: str, path: str = "/") -> None:
+    """Go through the provider's page as one of its users."""
+    page.goto(f"{served.address}{path}")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name=who, exact=True).click()
+    page.wait_for_url(f"{served.address}/**")
+    expect(page.locator(QUIET)).to_be_visible()
+
+
+def test_viewers_look_editors_start_and_others_stay_out(page: Page, browser: Browser, tmp_path: Path) -> None:
+    studies = tmp_path / "studies"
+    make_study(studies / "made", levels=3, seeds=1)
+    with signed_in_server(tmp_path, studies) as served:
+        page.goto(f"{served.address}/run")
+        expect(page.get_by_text("Sign in to go on.")).to_be_visible()
+        assert page.get_by_test_id("stSidebar").get_by_role("link").count() == 0
+        sign_in(page, served, "vic")
+        expect(page.get_by_text(re.compile("vic@.?example.org · viewer"))).to_be_visible()
+        page.goto(f"{served.address}/run?study=made")
+        expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_text("Sign in to go on.")).to_be_visible()
+        sign_in(page, served, "eve")
+        expect(page.get_by_text(re.compile("eve@.?elsewhere.net may not come in."))).to_be_visible()
+        with browser.new_context() as context:
+            other = context.new_page()
+            sign_in(other, served, "ada")
+            expect(other.get_by_text(re.compile("ada@.?example.org · editor"))).to_be_visible()
+            other.goto(f"{served.address}/run?study=made")
+            other.get_by_role("button", name="Start", exact=True).click()
+            expect(other.get_by_text("is running in made")).to_be_visible()
+            (job,) = jobs_of(studies / "made")
+            assert job.owner()["who"] == "ada@example.org"
+            other.get_by_role("button", name="Cancel").click()
+            expect(other.get_by_text("It was cancelled.")).to_be_visible()
+        assert "Traceback" not in served.said(), served.said()
+
+
+def test_a_token_that_has_run_out_is_signed_out(page: Page, tmp_path: Path) -> None:
+    studies = tmp_path / "studies"
+    make_study(studies / "made", levels=3, seeds=1)
+    with signed_in_server(tmp_path, studies, seconds=12) as served:
+        begun = time.monotonic()
+        sign_in(page, served, "ada")
+        expect(page.get_by_text(re.compile("ada@.?example.org · editor"))).to_be_visible()
+        time.sleep(max(0.0, 13 - (time.monotonic() - begun)))
+        page.goto(f"{served.address}/run?study=made")
+        expect(page.get_by_text("You have been signed out")).to_be_visible()
+        expect(page.get_by_role("button", name="Start", exact=True)).to_have_count(0)
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_proxys_header_counts_only_where_it_is_trusted(trusted: bool, browser: Browser, tmp_path: Path) -> None:
+    expect.set_options(timeout=WAIT_MILLISECONDS)
+    studies = tmp_path / "studies"
+    make_study(studies / "made", levels=3, seeds=1)
+    environment = {"PRUNESCOPE_ACCESS": "sign-in", "PRUNESCOPE_EDITORS": "ada@example.org"}
+    environment |= {"PRUNESCOPE_PROXY_HEADER": "X-Forwarded-Email"} if trusted else {}
+    with (
+        serve(studies, tmp_path / "server.log", **environment) as served,
+        browser.new_context(extra_http_headers={"X-Forwarded-Email": "ada@example.org"}) as context,
+    ):
+        page = context.new_page()
+        page.goto(f"{served.address}/run?study=made")
+        if trusted:
+            expect(page.get_by_text(re.compile("ada@.?example.org · editor"))).to_be_visible()
+        else:
+            expect(page.get_by_text("Sign in to go on.")).to_be_visible()
+            page.get_by_role("button", name="Sign in").click()  # nothing is set up for it
+            expect(page.get_by_text("cannot sign anybody in")).to_be_visible()
+        assert "Traceback" not in served.said(), served.said()
+
+
+def test_a_demonstration_opens_every_page_on_a_read_only_copy(page: Page, tmp_path: Path) -> None:
+    studies = tmp_path / "studies"
+    shutil.copytree(TOP / "data" / "demo", studies / "demo")
+    before = {path: path.stat().st_mtime_ns for path in studies.rglob("*")}
+    with read_only(studies), serve(studies, tmp_path / "server.log", PRUNESCOPE_ACCESS="demo") as served:
+        for entry in MENU:
+            path = "" if entry.file == "app.py" else Path(entry.file).stem
+            page.goto(f"{served.address}/{path}?study=demo")
+            expect(page.locator(QUIET)).to_be_visible()
+            expect(page.get_by_text("Demonstration.")).to_be_visible()
+            expect(page.get_by_test_id("stException")).to_have_count(0)
+        page.goto(f"{served.address}/run?study=demo")
+        expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
+        assert "Traceback" not in served.said(), served.said()
+    assert {path: path.stat().st_mtime_ns for path in studies.rglob("*")} == before
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """A folder that nobody can write to: mounted so where this user may mount, else by its modes."""
+    mounted = (
+        os.name == "posix"
+        and subprocess.run(["mount", "--bind", folder, folder], capture_output=True, check=False).returncode == 0
+        and subprocess.run(["mount", "-o", "remount,ro,bind", folder], capture_output=True, check=False).returncode == 0
+    )
+    paths = [] if mounted else [folder, *folder.rglob("*")]
+    for path in paths:
+        path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+    try:
+        print("read-only by", "mount" if mounted else "modes", file=sys.stderr)
+        yield
+    finally:
+        for path in paths:
+            path.chmod(path.stat().st_mode | stat.S_IWUSR)
+        if mounted:
+            subprocess.run(["umount", folder], check=True)
