@@ -1,6 +1,6 @@
 """How much better does the chosen network look where it was chosen than elsewhere?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +30,13 @@ class Optimism:
     """Repetitions in which a network reached the threshold; the means are theirs."""
     reason: str = ""
     """Why the numbers are NaN."""
+    whole: int | None = None
+    """The network that all examples together choose, where that is known."""
+
+    @property
+    def n_same(self) -> int:
+        """Repetitions that choose the network that all examples choose: one ships, and halves may choose others."""
+        return sum(one is not None and one == self.whole for one in self.chosen)
 
     @property
     def optimism(self) -> float:
@@ -170,15 +177,21 @@ def half_numbers(counts: Floats, sizes: Floats, dense: Ints, measure: str) -> tu
     return accuracy, unfairness
 
 
-def halves_choice(sparsity: ArrayLike, accuracy: ArrayLike, gap: ArrayLike, rule: Rule) -> Optimism:
-    """Chosen on one half and reported on the other, then swapped, from numbers by network, split and half."""
+def halves_choice(
+    sparsity: ArrayLike, accuracy: ArrayLike, gap: ArrayLike, rule: Rule, whole: int | None = None
+) -> Optimism:
+    """Chosen on one half and reported on the other, then swapped, from numbers by network, split and half.
+
+    `whole` is the network that all examples choose. It is the one to ship: halves would give several, each from half of
+    what is known; what they tell is how much the choice flatters itself, and whether they agree with it.
+    """
     levels, parts, gap = np.asarray(sparsity, float), np.asarray(accuracy, float), np.asarray(gap, float)
     reports = [
         _reported(_pick(levels, parts[:, split, here], gap[:, split, here], rule), parts[:, split], gap[:, split], here)
         for split in range(parts.shape[1])
         for here in (0, 1)
     ]
-    return _mean(reports)
+    return replace(_mean(reports), whole=whole)
 
 
 Report = tuple[int | None, float, float, float, float]

@@ -26,10 +26,10 @@ def optimism_of(asked: Question, choice: Choice) -> tuple[Optimism | None, str]:
         return None, ""
     if halves is None:
         return None, ""
-    rows = asked.points["point"].to_numpy()
+    rows, whole = asked.points["point"].to_numpy(), int(_allowed(choice)[: choice.chosen].sum())
     rows, sparsity = (part[_allowed(choice)] for part in (rows, asked.points["sparsity"].to_numpy(float)))
     rule = Rule(choice.threshold, choice.weight)
-    return halves_choice(sparsity, halves.accuracy[rows], halves.unfairness[rows], rule), halves.members
+    return halves_choice(sparsity, halves.accuracy[rows], halves.unfairness[rows], rule, whole), halves.members
 
 
 def _allowed(choice: Choice) -> np.ndarray:

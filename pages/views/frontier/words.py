@@ -153,7 +153,8 @@ def optimism_sentence(optimism: Optimism | None, measure: str, on_validation: bo
         return f"{plain} Expect a larger gap on fresh data."
     here, there = (formats.unfairness(v, measure) for v in (optimism.gap_where_chosen, optimism.gap_elsewhere))
     halves = f"halves of the {formats.plain(members)}s" if members else "halves of the examples"
-    return f"{plain} Chosen on {halves} instead: gap {here} where chosen, {there} on the other half."
+    same = f"{optimism.n_same} of {len(optimism.chosen)} halves choose this network"
+    return f"{plain} Chosen on {halves} instead: gap {here} where chosen, {there} on the other half; {same}."
 
 
 def stakeholder_sentence(points: pd.DataFrame, choice: Choice, second: Choice, middle: Compromise | None = None) -> str:

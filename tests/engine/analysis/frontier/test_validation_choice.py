@@ -92,6 +92,8 @@ def test_counted_halves_choose_as_examples_do(seed: int) -> None:
     assert mine.gap_where_chosen == pytest.approx(theirs.gap_where_chosen)
     assert mine.gap_elsewhere == pytest.approx(theirs.gap_elsewhere)
     assert mine.accuracy_elsewhere == pytest.approx(theirs.accuracy_elsewhere)
+    whole = halves_choice(sparsity, accuracy, gap, rule, whole=mine.chosen[0])
+    assert whole.n_same == mine.chosen.count(mine.chosen[0]) > 0 and mine.n_same == 0
 
 
 def test_equal_networks_look_fairer_where_they_are_chosen() -> None:
