@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ import pytest
 
 import engine
 from pages.shared.menu import MENU
-from tests.support.server import DIRECT, free_port
+from tests.support.server import free_port, wait_until_well
 from tests.support.visitor import Visitor
 
 TOP = Path(__file__).resolve().parents[1]
@@ -36,7 +35,6 @@ LAID_WITHIN = {".streamlit/config.toml": "pages/settings/config.toml", "data/dem
 """Where what lies elsewhere in the repository is in the wheel."""
 TOP_LEVEL = {"app.py", "serve.py", "prunescope", "engine", "pages", f"prunescope-{engine.__version__}.dist-info"}
 RUN = "run --dataset digits --network lenet --technique l1_structured --treatment rewind --levels 2 --epochs 1 --seed 0"
-STARTS_WITHIN_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -143,25 +141,17 @@ def served(installed: Path, folder: Path, *arguments: str) -> Iterator[tuple[str
     command = [str(installed / "bin" / "prunescope"), "serve", *arguments, "--port", str(port), "--no-browser"]
     output = subprocess.PIPE
     variables = environment(installed, folder / "home")
+
+    def said() -> str:
+        process.kill()
+        return str(process.communicate())
+
     with subprocess.Popen(command, cwd=folder, env=variables, stdout=output, stderr=output, text=True) as process:
         try:
-            wait_until_well(process, port)
+            wait_until_well(port, process, said)
             yield f"http://localhost:{port}", process
         finally:
             process.kill()
-
-
-def wait_until_well(process: "subprocess.Popen[str]", port: int) -> None:
-    end = time.monotonic() + STARTS_WITHIN_SECONDS
-    while time.monotonic() < end:
-        assert process.poll() is None, process.communicate()
-        try:
-            with DIRECT.open(f"http://localhost:{port}/_stcore/health", timeout=5) as answer:
-                if answer.status == 200:
-                    return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError(f"no answer within {STARTS_WITHIN_SECONDS:.0f} s")
 
 
 def visit(address: str, page: str) -> list[str]:

@@ -36,24 +36,26 @@ class _Member:
 
 
 class Pool:
-    """So many processes, each with at most one run at a time.
+    """So many processes, each with at most one run at a time; each starts with its first.
 
     `method` is how they start: `spawn` is safe everywhere; `fork` is quicker where nothing computes in this process.
     """
 
     def __init__(self, size: int, context: RunContext, method: str = "spawn") -> None:
         self._context: Any = multiprocessing.get_context(method)
-        self._place = context
+        self._place, self._size = context, size
         self._images = shared_images.new_folder()
-        self._members = [self._start(number) for number in range(size)]
+        self._members: list[_Member] = []
 
     def idle(self) -> int:
-        """Number of members without a run."""
-        return sum(not member.run for member in self._members)
+        """Number of runs that the pool could take now."""
+        return self._size - sum(bool(member.run) for member in self._members)
 
     def hand_out(self, spec: RunSpec) -> None:
-        """Give a run to an idle member."""
-        member = next(member for member in self._members if not member.run)
+        """Give a run to an idle member, or to a new one."""
+        member = next((member for member in self._members if not member.run), None)
+        if member is None:
+            self._members.append(member := self._start(len(self._members)))
         member.run = spec.key
         try:
             member.pipe.send(spec)

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 TOP = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -59,7 +60,7 @@ def serve(
         )
         served = Served(f"http://localhost:{port}", process.pid, log)
         try:
-            _wait_until_well(served, process)
+            wait_until_well(port, process, served.said)
             yield served
         finally:
             process.terminate()
@@ -77,15 +78,16 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_until_well(served: Served, process: "subprocess.Popen[bytes]") -> None:
+def wait_until_well(port: int, process: "subprocess.Popen[Any]", said: Callable[[], str]) -> None:
+    """Come back once a dashboard answers; where it ended, or takes too long, raise with what it said."""
     end = time.monotonic() + STARTS_WITHIN_SECONDS
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise RuntimeError(f"the dashboard ended with {process.returncode}: {served.said()}")
+            raise RuntimeError(f"the dashboard ended with {process.returncode}: {said()}")
         try:
-            with DIRECT.open(f"{served.address}/_stcore/health", timeout=5) as answer:
+            with DIRECT.open(f"http://localhost:{port}/_stcore/health", timeout=5) as answer:
                 if answer.status == 200:
                     return
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError(f"the dashboard did not start in {STARTS_WITHIN_SECONDS:.0f} s: {served.said()}")
+    raise RuntimeError(f"the dashboard did not start in {STARTS_WITHIN_SECONDS:.0f} s: {said()}")

@@ -1,6 +1,8 @@
 """Which step trains a network: the compiled one where it fits network, device and machine, else torch's own."""
 
+import importlib
 import importlib.util
+from functools import cache
 from typing import TYPE_CHECKING
 
 import torch
@@ -23,7 +25,8 @@ def step_name(network: nn.Module) -> str:
         return f"{EAGER} (this processor lacks AVX2 or FMA)"
     if importlib.util.find_spec("numba") is None:
         return f"{EAGER} (numba is not installed)"
-    return FUSED
+    trouble = _trouble()
+    return f"{EAGER} ({trouble})" if trouble else FUSED
 
 
 def fused_step(network: nn.Module, size: int, spec: RunSpec) -> "LeNetStep | None":
@@ -34,6 +37,17 @@ def fused_step(network: nn.Module, size: int, spec: RunSpec) -> "LeNetStep | Non
 
     assert isinstance(network, LeNet)
     return LeNetStep(network, size, spec)
+
+
+@cache
+def _trouble() -> str:
+    """Why the compiled step cannot be loaded, where numba is installed but broken; empty where it can."""
+    try:
+        importlib.import_module("engine.training.fused.lenet_step")
+    except Exception as error:  # numba refuses a numpy that it does not know by ImportError, a broken LLVM by others
+        said = (str(error).strip().splitlines() or [""])[0].partition(" (/")[0]  # where it lies is not for records
+        return f"numba cannot be loaded: {type(error).__name__}: {said}"
+    return ""
 
 
 def _fits(network: nn.Module) -> bool:

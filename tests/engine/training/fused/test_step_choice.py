@@ -2,6 +2,9 @@
 
 import copy
 import importlib.util
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from engine.store.run_files import spec_file
 from engine.store.study import Study
 from engine.training.fused.step_choice import step_name
 
+TOP = Path(__file__).resolve().parents[4]
 TINY = validate_spec(RunSpec("digits", "lenet", "random_unstructured", levels=2, epochs=2, learning_rate=0.1))
 
 
@@ -59,6 +63,29 @@ def test_a_machine_that_cannot_says_why(monkeypatch: pytest.MonkeyPatch, tmp_pat
     run_experiment(replace(TINY, levels=1, epochs=1), Study(tmp_path), Path("unused"), "cpu")
     (run,) = Study(tmp_path).runs()
     assert Study(tmp_path).run_record(run).provenance["step"] == "eager (numba is not installed)"
+
+
+BROKEN = {
+    "ImportError: Numba needs NumPy 2.5 or less.": "raise ImportError('Numba needs NumPy 2.5 or less.\\nGot 3.0.')",
+    "ImportError: cannot import name 'config' from 'numba'": "",
+}
+"""How a numba can be broken, and what its package then does."""
+
+
+@pytest.mark.parametrize("reason", BROKEN)
+def test_a_numba_that_cannot_be_loaded_leaves_training_to_torch(tmp_path: Path, reason: str) -> None:
+    """In a process of its own: numba is found there, and breaks when it is imported."""
+    (tmp_path / "numba").mkdir()
+    (tmp_path / "numba" / "__init__.py").write_text(BROKEN[reason], encoding="utf-8")
+    words = "run --dataset digits --network lenet --technique random_unstructured --levels 1 --epochs 1 --device cpu"
+    told = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{TOP}"}
+    told.pop(SETTING, None)
+    command = [sys.executable, "-m", "engine", *words.split(), "--study", str(tmp_path / "study")]
+    done = subprocess.run(command, cwd=TOP, env=told, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (run,) = Study(tmp_path / "study").runs()
+    record = Study(tmp_path / "study").run_record(run)
+    assert record.provenance["step"] == f"eager (numba cannot be loaded: {reason})"
 
 
 class Stopped(Exception):
