@@ -23,8 +23,9 @@ from pages.views.frontier.chosen import card
 from pages.views.frontier.chosen.comparison import show_comparison
 from pages.views.frontier.chosen.front_table import frontier_columns
 from pages.views.frontier.controls import BY_THREE, Question, ask
-from pages.views.frontier.decision_record import decision_html, decision_json
 from pages.views.frontier.optimism import optimism_of
+from pages.views.frontier.record import Decided
+from pages.views.frontier.record_panel import show_record
 from pages.views.frontier.sizes import size_sentence, size_table
 from pages.views.frontier.space_chart import space_chart
 from pages.views.frontier.sureness import WINNER_COLUMNS, winners_caption
@@ -211,38 +212,6 @@ def show_sizes(frame: Frame, asked: Question) -> None:
     st.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each network.")
 
 
-def show_record(frame: Frame, asked: Question, found: Answer) -> None:
-    """The decision record, to keep or to hand on."""
-    st.markdown("##### Decision record")
-    st.write("The choice with its reasons, numbers and limits, to keep or to hand on.")
-
-    def figures() -> dict[str, Drawing]:
-        """The page's charts for a record, which is light always."""
-        assert found.groups is not None
-        groups = side_charts.group_chart(found.groups, False)
-        return {
-            "Sparsity and unfairness": frontier_figure(frame, asked, found, False),
-            f"{words.between_name(asked.between.columns)}, unpruned and chosen": groups,
-        }
-
-    name, address = f"decision-{frame.name}", tables.link(frame, asked)
-    files = st.container(horizontal=True)
-    files.download_button(
-        "HTML, for people",
-        lambda: decision_html(tables.decision(frame, asked, found.choice, found.texts, address), figures()),
-        f"{name}.html",
-        "text/html",
-        key="record-html",
-    )
-    files.download_button(
-        "JSON, for machines",
-        lambda: decision_json(tables.decision(frame, asked, found.choice, found.texts, address)),
-        f"{name}.json",
-        "application/json",
-        key="record-json",
-    )
-
-
 def show_space(frame: Frame, asked: Question, found: Answer) -> None:
     """Accuracy as the third dimension, where it is asked for."""
     points = asked.points
@@ -253,6 +222,25 @@ def show_space(frame: Frame, asked: Question, found: Answer) -> None:
         columns = ["technique", "treatment", "level", "sparsity", "accuracy", asked.measure]
         alt = "Sparsity, unfairness and accuracy of every network."
         show_chart(space, "space-chart", alt, pd.DataFrame(points[columns]))
+
+
+def decided(frame: Frame, asked: Question, found: Answer) -> Decided:
+    """What a record would say: of the candidate where one of these networks is pinned, else of the recommended one."""
+    pinned = candidate.pinned(frame)
+    places = {int(number): place for place, number in enumerate(asked.points["point"])}
+    taken = places.get(pinned.point) if pinned is not None else None
+    if taken == found.choice.chosen:
+        taken = None
+    return Decided(
+        frame,
+        asked,
+        found.choice,
+        found.texts,
+        tables.link(frame, asked),
+        taken=taken,
+        reason=pinned.reason if pinned is not None and taken is not None else "",
+        second=found.second,
+    )
 
 
 @body
@@ -281,7 +269,7 @@ def show_page(frame: Frame) -> None:
     with others:
         show_measures(frame, asked, found)
     with record:
-        show_record(frame, asked, found)
+        show_record(decided(frame, asked, found))
     show_sizes(frame, asked)
     show_space(frame, asked, found)
 

@@ -32,6 +32,9 @@ MENU = (
     Entry(
         "pages/frontier.py", "Frontier", ":material/stacked_line_chart:", "Which pruned network should we ship?", DECIDE
     ),
+    Entry(
+        "pages/decisions.py", "Decisions", ":material/gavel:", "What was decided, by whom, and does it stand?", DECIDE
+    ),
     Entry("pages/class_curves.py", "Class curves", ":material/show_chart:", "Which classes fall first?", WHO_PAYS),
     Entry(
         "pages/writers.py", "Writers", ":material/groups:", "Who loses, and does their writing explain it?", WHO_PAYS

@@ -1,43 +1,41 @@
-"""Decision record: its facts are the choice's, its text is escaped, its JSON strict, its HTML needs nothing else."""
+"""The Frontier's decision record: its facts are the choice's and the study's, it names which seed ships, and why."""
 
 import json
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+import msgspec
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 import streamlit as st
-from jinja2 import UndefinedError
-from markupsafe import escape
 
-from engine.analysis.frontier.choice import Choice, choose
+from engine.analysis.frontier.choice import choose
 from engine.analysis.frontier.floors import broken
 from engine.analysis.frontier.rejected import rivals
-from engine.analysis.frontier.stability import Agreement, agreement
+from engine.analysis.frontier.stability import agreement
+from engine.analysis.intervals import t_interval
+from engine.shipping.decision.decision_charts import frontier_picture, group_picture
+from engine.shipping.decision.decision_facts import RecordFacts, UseFacts, record_json, record_schema
+from engine.shipping.decision.decision_page import record_html
+from engine.shipping.decision.record_parts import CHOSEN_ON, LIMITS, NEAREST_SEED, ONLY_SEED, chart_facts, shipped_seed
+from engine.store.records.digests import study_digest
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache import catalog as load
 from pages.shared.cache import points as load_points
 from pages.shared.cache.between import Between
 from pages.shared.frame import Frame
-from pages.views.frontier import tables as records
+from pages.views.frontier import tables
 from pages.views.frontier.controls import Question
-from pages.views.frontier.decision_record import (
-    CHOSEN_ON,
-    LIMITS,
-    TEMPLATES,
-    Decision,
-    decision_html,
-    decision_json,
-)
+from pages.views.frontier.record import Decided, record_facts, rival_table
 from pages.views.frontier.words import choice_sentence, seed_sentence
 from tests.support.studies import make_study
 
 NASTY = "</script><img src=x onerror=alert(1)>*b* \\ \"quoted\" & 'so'"
+USE = UseFacts(intended="Sorting post.", not_for="Grading people.")
 
 
 @pytest.fixture(scope="module")
@@ -67,250 +65,156 @@ def framed(name: str) -> tuple[Frame, pd.DataFrame]:
     return Frame(source, name, experiment, *keys, dark=False), points
 
 
-def made(name: str, threshold: float = 0.8, weight: float = 1.0) -> tuple[Decision, pd.DataFrame, Choice]:
-    """The decision on a study with all of its techniques, its points and the choice."""
+def decided(name: str, threshold: float = 0.8, weight: float = 1.0) -> Decided:
+    """What would be decided on a study with all of its techniques."""
     frame, points = framed(name)
     choice = choose(points, threshold, weight)
-    asked = question(frame, points, threshold, weight)
-    said = choice_sentence(points, points, choice, trusted(frame, points, choice))
-    return records.decision(frame, asked, choice, [said], records.link(frame, asked)), points, choice
+    between, limits = Between(frame.source, frame.experiment), {"accuracy": threshold}
+    asked = Question(between, points, points, "max_min", "weight", limits, weight, None, 0.1, 0.05, "kept")
+    trust = agreement(points, load_points.by_seed(between), choice)
+    said = choice_sentence(points, points, choice, trust)
+    return Decided(frame, asked, choice, [said], tables.link(frame, asked))
 
 
-def question(frame: Frame, points: pd.DataFrame, threshold: float, weight: float) -> Question:
-    """What the page would be asked."""
-    limits = {"accuracy": threshold}
-    between = Between(frame.source, frame.experiment)
-    return Question(between, points, points, "max_min", "weight", limits, weight, None, 0.1, 0.05, "kept")
-
-
-def trusted(frame: Frame, points: pd.DataFrame, choice: Choice) -> Agreement:
-    """How sure the choice is."""
-    return agreement(points, load_points.by_seed(Between(frame.source, frame.experiment)), choice)
-
-
-def strict(text: str) -> Any:
-    """The JSON, with NaN and Infinity refused."""
+def strict(record: RecordFacts) -> Any:
+    """The JSON, by its schema, with NaN and Infinity refused."""
 
     def refuse(name: str) -> None:
         raise AssertionError(f"{name} is not JSON")
 
-    return json.loads(text, parse_constant=refuse)
+    values = json.loads(record_json(record), parse_constant=refuse)
+    jsonschema.Draft202012Validator(record_schema()).validate(values)
+    return values
 
 
-class Tags(HTMLParser):
-    """Tags and text of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-
-# -- the record for machines ------------------------------------------------------------------------------------------
-
-
-def test_json_holds_the_choice_and_why_rivals_lost() -> None:
-    decision, points, choice = made("planted")
-    found = strict(decision_json(decision))
+def test_it_holds_the_choice_and_why_rivals_lost() -> None:
+    what = decided("planted")
+    found, points, choice = strict(record_facts(what, USE)), what.asked.points, what.choice
     chosen = points.iloc[choice.chosen]
-    assert found["rule"] == {
-        "accuracy_at_least": 0.8,
-        "weight": 1.0,
-        "unfairness": "max_min",
-        "value": "sparsity - weight * unfairness",
-        "name": "weight",
-        "fair_between": "Classes",
-        "floors": {"accuracy": 0.8},
-        "chosen_on": "test",
-        "reported_on": "test",
-    }
-    for name in ("sparsity", "accuracy", "max_min"):
-        assert found["chosen"][name] == pytest.approx(chosen[name], abs=1e-6)
+    assert found["rule"]["weight"] == 1.0 and found["rule"]["floors"] == {"accuracy": 0.8}
+    assert found["rule"]["floor_texts"] == ["Accuracy at least 80.0 %"]
     assert found["chosen"]["technique"] == chosen["technique"] and found["chosen"]["n_seeds"] == 3
-    assert found["runner_up"]["level"] == points["level"].iloc[choice.runner_up]
-    assert len(found["rivals"]) == len(points) - 1
-    reasons = rivals(points, choice, broken(points, {"accuracy": 0.8}))["reason"]
-    assert [row["reason"].split(" by ")[0] for row in found["rivals"]] == list(reasons)
-    assert found["limits"] == [CHOSEN_ON["test"], *LIMITS] and found["study"] == "A study & more"
+    numbers = {row["key"]: row for row in found["numbers"]}
+    for name in ("sparsity", "accuracy", "max_min"):
+        assert numbers[name]["value"] == pytest.approx(chosen[name])
+    low, high = t_interval(chosen["accuracy"], chosen["accuracy_sd"], 3)
+    assert (numbers["accuracy"]["low"], numbers["accuracy"]["high"]) == (pytest.approx(low), pytest.approx(high))
+    lost, table = rivals(points, choice, broken(points, {"accuracy": 0.8})), rival_table(what)
+    assert found["n_rivals"] == len(table) == len(points) - 1
+    assert [text.split(" by ")[0] for text in table["reason"]] == list(lost["reason"])
+    assert len(found["nearest"]) == 10 and found["alternatives"][0]["role"] == "Runner-up"
+    runner = points.iloc[choice.runner_up]
+    assert found["alternatives"][0]["level"] == runner["level"]
+    assert found["not_checked"][-len(LIMITS) - 1 :] == [CHOSEN_ON["test"], *LIMITS]
+    assert found["title"] == "LeNet on QMNIST (writers)" and found["origin"]["study"] == "A study & more"
+    assert found["use"] == {"intended": "Sorting post.", "not_for": "Grading people.", "reason": ""}
 
 
-def test_a_gain_by_longer_training_is_said() -> None:
-    frame, points = framed("planted")
-    tuned = points[(points["treatment"] == "finetune") & (points["level"] == 3)].iloc[0]
-    assert not records.caution(frame, points, tuned, "max_min")
-    better = records.caution(frame, points, tuned.replace(tuned["accuracy"], 1.0), "max_min")
-    assert "but trained for 4 epochs in all, that one for 1" in better
-    decision = replace(made("planted")[0], cautions=[better])
-    assert strict(decision_json(decision))["limits"] == [better, CHOSEN_ON["test"], *LIMITS]
-    assert better in "".join(Tags(decision_html(decision, {})).words)
-
-
-def test_json_holds_classes_and_groups_with_sizes_and_intervals(studies: Path) -> None:
-    decision, points, choice = made("planted")
-    found = strict(decision_json(decision))
-    study, level = Study(studies / "planted"), int(points["level"].iloc[choice.chosen])
-    runs = [row["run"] for row in found["runs"]]
-    rows = study.classes()
-    rows = rows[rows["run"].isin(runs) & (rows["level"] == level)]
-    accuracy = (rows["correct"] / rows["n"]).groupby(rows["class"]).mean()
-    assert {row["name"]: row["accuracy"] for row in found["classes"]} == pytest.approx(
-        {str(name): value for name, value in accuracy.items()}
-    )
+def test_groups_have_sizes_and_intervals(studies: Path) -> None:
+    what = decided("planted")
+    found, level = strict(record_facts(what, USE)), int(what.point["level"])
+    study, runs = Study(studies / "planted"), [row["run"] for row in found["origin"]["runs"]]
     examples = study.examples("qmnist-writers")
+    said = [dict(zip(*study.prediction_matrix(run), strict=True))[level] for run in runs]
+    right = [one == examples["label"].to_numpy() for one in said]
     for row in found["groups"]:
-        member = (examples[row["grouping"]] == row["group"]).to_numpy()
-        said = [dict(zip(*study.prediction_matrix(run), strict=True))[level] for run in runs]
-        shares = [float((one == examples["label"].to_numpy())[member].mean()) for one in said]
-        assert row["n"] == member.sum() and row["accuracy"] == pytest.approx(np.mean(shares))
-        assert row["low"] <= row["accuracy"] <= row["high"]
-    assert found["no_groups"] == "" and {row["group"] for row in found["groups"]} == {"hsf0", "hsf4"}
+        column = examples["label"].astype(str) if row["grouping"] == "class" else examples[row["grouping"]]
+        member = (column == row["group"]).to_numpy()
+        assert row["n"] == member.sum() and row["after"] == pytest.approx(
+            np.mean([one[member].mean() for one in right])
+        )
+        assert row["low"] <= row["after"] <= row["high"]
+    assert {row["group"] for row in found["groups"]} >= {"hsf0", "hsf4"} and found["payers"]
 
 
-def test_json_says_how_to_make_the_run_again(studies: Path) -> None:
-    decision, _, _ = made("planted")
-    found = strict(decision_json(decision))
+def test_one_seed_ships_the_most_usual_or_the_one_asked_for() -> None:
+    what = decided("planted")
+    rows = what.seeds
+    made = shipped_seed(rows, "max_min")
+    assert made.why == NEAREST_SEED and made.level == what.point["level"] and made.run in set(rows["run"].astype(str))
+    for seed in rows["seed"]:
+        record = record_facts(what, USE, int(seed))
+        assert record.ships.seed == seed
+        assert record.ships.run == str(rows.loc[rows["seed"] == seed, "run"].iloc[0])
+        assert f"--seed {seed}" in record.origin.command or seed == 0
+    odd = pd.DataFrame({"run": list("abc"), "seed": [4, 5, 6], "level": 2, "accuracy": [0.9, 0.95, 0.99]})
+    assert shipped_seed(odd.assign(max_min=[0.3, 0.2, 0.1]), "max_min").seed == 5, "neither best nor worst"
+    assert shipped_seed(decided("one-run", 0.5).seeds, "max_min").why == ONLY_SEED
+
+
+def test_another_network_than_the_recommended_one_says_so_and_why() -> None:
+    what = decided("planted")
+    other = replace(what, taken=what.choice.runner_up, reason="the customer knows this one")
+    record = record_facts(other, USE)
+    assert record.summary.startswith("Chosen against the recommendation: ")
+    assert record.use.reason == "the customer knows this one" and record.use.intended == "Sorting post."
+    first = record.alternatives[0]
+    assert (first.role, first.reason) == ("Recommended", "not taken: the customer knows this one")
+    assert record.chosen.level == other.point["level"] != first.level or record.chosen.technique != first.technique
+    page = record_html(record)
+    assert "Another network than the recommended one was chosen:" in page and "the customer knows this one" in page
+
+
+def test_origin_says_what_it_was_made_from(studies: Path) -> None:
+    what = decided("planted")
+    origin = record_facts(what, USE).origin
     study = Study(studies / "planted")
-    assert [row["seed"] for row in found["runs"]] == [0, 1, 2] and found["runs"][0]["engine"] == "0.1.0"
-    spec = study.run_record(found["runs"][0]["run"]).spec
-    assert f"--technique {spec.technique}" in found["command"] and "--study STUDY" in found["command"]
+    assert origin.study_digest == study_digest(study) and len(origin.data_digest) == 64 and origin.n_examples > 0
+    spec = study.run_record(str(origin.runs[0]["run"])).spec
+    assert f"--technique {spec.technique}" in origin.command and [row["seed"] for row in origin.runs] == [0, 1, 2]
     for part in ("threshold=80.0", "weight=1", "study=planted", "network=LeNet", "techniques=Global+magnitude"):
-        assert part in found["link"]
+        assert part in origin.link
 
 
 def test_numbers_that_are_not_there_are_null() -> None:
-    decision, _, _ = made("one-run", threshold=0.5)
-    found = strict(decision_json(decision))
-    assert found["chosen"]["accuracy_sd"] is None and found["classes"][0]["low"] is None
-    assert found["groups"] == [] and found["no_groups"] == load.NO_GROUPS
-    odd = pd.DataFrame({"a": [np.nan, np.inf, 1.0], "b": [pd.NA, np.int64(3), "x"], "c": [None, True, np.float32(0.5)]})
-    awkward = replace(decision, rivals=odd, runs=[{"seconds": float("nan"), "more": [float("-inf"), 2]}])
-    found = strict(decision_json(awkward))
-    assert found["rivals"] == [
-        {"a": None, "b": None, "c": None},
-        {"a": None, "b": 3, "c": True},
-        {"a": 1.0, "b": "x", "c": 0.5},
-    ]
-    assert found["runs"] == [{"seconds": None, "more": [None, 2]}]
+    found = strict(record_facts(decided("one-run", 0.5), USE))
+    accuracy = next(row for row in found["numbers"] if row["key"] == "accuracy")
+    assert accuracy["low"] is None and found["groups"][0]["low"] is None and found["no_groups"] == load.NO_GROUPS
 
 
-def test_groups_that_cannot_be_read_are_said(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def damaged(*_: Any) -> None:
-        raise load.PruneScopeError("predictions.parquet is damaged.")
-
-    monkeypatch.setattr(load, "predictions", damaged)
-    decision, _, _ = made("planted")
-    assert "predictions.parquet is damaged" in strict(decision_json(decision))["no_groups"]
-    assert "predictions.parquet is damaged" in decision_html(decision, {})
+def test_names_of_users_are_text_everywhere() -> None:
+    record = record_facts(decided("nasty", 0.5, 0.01), UseFacts(intended=NASTY, not_for=NASTY))
+    assert strict(record)["groups"][0]["group"].startswith(NASTY)
+    page = record_html(record)
+    assert "<img" not in page and "</script>" not in page and "**" not in record.summary
+    assert NASTY in record.summary
 
 
-# -- the record for people --------------------------------------------------------------------------------------------
+def test_a_hundred_thousand_points_draw_small_pictures() -> None:
+    what = decided("planted")
+    few = what.asked.points
+    many = pd.concat([few] * (100_000 // len(few) + 1), ignore_index=True)
+    rng = np.random.default_rng(0)
+    many = many.assign(sparsity=rng.random(len(many)), max_min=rng.random(len(many)))
+    choice = choose(many, 0.8, 1.0)
+    record = replace_chart(record_facts(what, USE), chart_facts(many, choice, choice.chosen or 0))
+    assert len(frontier_picture(record).encode()) + len(group_picture(record).encode()) < 100_000
+    assert record.chart.n_points == len(many) and sum(kind == "chosen" for *_, kind in record.chart.points) == 1
 
 
-def test_html_shows_the_same_facts_and_figures() -> None:
-    decision, points, choice = made("planted")
-    figure = go.Figure(go.Scatter(x=[1], y=[2]))
-    page = Tags(decision_html(decision, {"First & one": figure, "Second": figure}))
-    words = " ".join(page.words)
-    chosen = points.iloc[choice.chosen]
-    for part in (decision.sentence, formats.sparsity(chosen["sparsity"]), formats.percent(chosen["accuracy"])):
-        assert part in words
-    assert formats.unfairness(chosen["max_min"], "max_min") in words and "First & one" in words
-    assert decision.link in words and decision.command in words and LIMITS[0] in words
-    assert sum(tag == "table" for tag, _ in page.tags) == 6
-    assert sum(values.get("class") == "plotly-graph-div" for _, values in page.tags) == 2
-    assert "Global magnitude" in words and "dominated by" in words
+def replace_chart(record: RecordFacts, chart: Any) -> RecordFacts:
 
-
-def test_html_needs_nothing_from_outside() -> None:
-    decision, _, _ = made("planted")
-    page = Tags(decision_html(decision, {"One": go.Figure(go.Scatter(x=[1], y=[2]))}))
-    for tag, values in page.tags:
-        assert tag not in {"link", "img", "iframe", "base", "object", "embed"}
-        assert not values.get("src"), f"{tag} loads {values.get('src')}"
-    assert [values["href"] for tag, values in page.tags if tag == "a"] == [decision.link]
-
-
-def test_html_shows_names_as_text() -> None:
-    decision, _, _ = made("nasty", threshold=0.5)
-    text = decision_html(decision, {NASTY: go.Figure()})
-    page = Tags(text)
-    assert not {tag for tag, _ in page.tags} & {"img", "b", "em"}
-    assert escape(f"{NASTY}1") in text and escape(NASTY) in text
-    assert strict(decision_json(decision))["classes"][0]["name"].startswith(NASTY)
-
-
-HOSTILE = "<script>alert(1)</script> \"double\" 'single' & {{ 7*7 }} {% raw %}"
-
-
-def test_html_escapes_every_value_and_runs_none_as_a_template() -> None:
-    decision, _, _ = made("planted")
-    table = pd.DataFrame({f"head {HOSTILE}": [f"cell {HOSTILE}"]})
-    hostile = replace(
-        decision,
-        study=f"study {HOSTILE}",
-        sentence=f"sentence {HOSTILE}",
-        chosen={f"fact {HOSTILE}": f"value {HOSTILE}"},
-        rivals=table,
-        classes=table,
-        groups=table,
-        cautions=[f"caution {HOSTILE}"],
-        runs=[{f"head {HOSTILE}": f"cell {HOSTILE}"}],
-        link=f"link {HOSTILE}",
-        command=f"command {HOSTILE}",
-        made=f"made {HOSTILE}",
-    )
-    text = decision_html(hostile, {f"title {HOSTILE}": go.Figure()})
-    page = Tags(decision_html(hostile, {}))
-    assert "script" not in {tag for tag, _ in page.tags}, "only a figure brings a script"
-    assert [values for tag, values in page.tags if tag == "a"] == [{"href": f"link {HOSTILE}"}]
-    counts = {"study": 2, "sentence": 1, "fact": 1, "value": 1, "head": 4, "cell": 4, "caution": 1, "title": 1}
-    counts |= {"link": 2, "command": 1, "made": 1}
-    assert {name: text.count(escape(f"{name} {HOSTILE}")) for name in counts} == counts
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; &#34;double&#34; &#39;single&#39; &amp; {{ 7*7 }}" in text
-    assert HOSTILE not in text and "49" not in "".join(page.words)
-    ungrouped = replace(hostile, groups=pd.DataFrame(), no_groups=f"reason {HOSTILE}")
-    assert escape(f"no table of groups: reason {HOSTILE}.") in decision_html(ungrouped, {})
-
-
-def test_template_refuses_a_value_that_is_missing() -> None:
-    with pytest.raises(UndefinedError, match="'study' is undefined"):
-        TEMPLATES.get_template("decision_record.html.j2").render()
-
-
-def test_sentence_without_markdown_has_the_names_as_they_are() -> None:
-    decision, points, choice = made("nasty", threshold=0.5, weight=0.01)
-    assert points["level"].iloc[choice.chosen] > 0
-    assert f"{NASTY}1" in decision.sentence or f"{NASTY}2" in decision.sentence
-    assert "**" not in decision.sentence
-    assert formats.unmarked(f"**Ship {formats.plain(NASTY)}**: 1 \\* 2") == f"Ship {NASTY}: 1 * 2"
-
-
-def test_sentence_is_the_pages() -> None:
-    decision, points, choice = made("planted")
-    frame, _ = framed("planted")
-    said = choice_sentence(points, points, choice, trusted(frame, points, choice))
-    assert decision.sentence == said.replace("**", "").replace("\\", "")
-
-
-def test_sentence_says_how_many_seeds_lack_the_chosen_level() -> None:
-    _, points, choice = made("planted")
-    frame, _ = framed("planted")
-    trust = trusted(frame, points, choice)
-    assert "no such level" not in seed_sentence(points, choice, trust)
-    fewer = points.assign(n_seeds=points["n_seeds"] - (np.arange(len(points)) == choice.chosen))
-    assert "(1 more has no such level)" in seed_sentence(fewer, choice, trust)
+    return msgspec.structs.replace(record, chart=chart)
 
 
 def test_a_choice_on_validation_says_so() -> None:
-    decision = replace(made("planted")[0], chosen_on="validation", floors={"accuracy": 0.8, "loss": 0.03})
-    found = strict(decision_json(decision))
-    assert found["rule"]["chosen_on"] == "validation" and found["limits"][0] == CHOSEN_ON["validation"]
-    words = "".join(Tags(decision_html(decision, {})).words)
-    assert "validation, test" in words and "No group loses more than" in words and "3.0 points" in words
+    what = decided("planted")
+    between = replace(what.asked.between, split="validation")
+    limits = {"accuracy": 0.8, "loss": 0.03}
+    rule = strict(record_facts(replace(what, asked=replace(what.asked, limits=limits)), USE))["rule"]
+    assert rule["floor_texts"][1] == "No group loses more than 3.0 points" and between.split in CHOSEN_ON
+
+
+def test_sentence_is_the_pages_without_markdown() -> None:
+    what = decided("planted")
+    assert record_facts(what, USE).summary == what.texts[0].replace("**", "").replace("\\", "")
+    assert formats.unmarked(f"**Ship {formats.plain(NASTY)}**: 1 \\* 2") == f"Ship {NASTY}: 1 * 2"
+
+
+def test_sentence_says_how_many_seeds_lack_the_chosen_level() -> None:
+    what = decided("planted")
+    points, choice = what.asked.points, what.choice
+    trust = agreement(points, load_points.by_seed(what.asked.between), choice)
+    assert "no such level" not in seed_sentence(points, choice, trust)
+    fewer = points.assign(n_seeds=points["n_seeds"] - (np.arange(len(points)) == choice.chosen))
+    assert "(1 more has no such level)" in seed_sentence(fewer, choice, trust)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 import engine
@@ -21,6 +22,7 @@ from engine.shipping.decision.decision_facts import (
     PointFacts,
     RecordFacts,
     RuleFacts,
+    ShippedSeed,
     UseFacts,
 )
 from engine.store.records.digests import data_digest, study_digest
@@ -45,12 +47,19 @@ class Decided:
     texts: Sequence[str]
     """What the page said of the choice, the answer first; markdown."""
     link: str
-    place: int
-    """Where the point stands that is decided on: the recommended one, or the candidate that was pinned."""
+    taken: int | None = None
+    """Where the candidate stands that was pinned; None for the recommended one."""
     reason: str = ""
     """Why another one than the recommended."""
     second: Choice | None = None
     """What the second weight chooses, where one was asked."""
+
+    @property
+    def place(self) -> int:
+        """Where the point stands that is decided on."""
+        place = self.choice.chosen if self.taken is None else self.taken
+        assert place is not None, "there is nothing to decide on"
+        return place
 
     @property
     def point(self) -> "pd.Series[Any]":
@@ -98,7 +107,7 @@ def record_facts(decided: Decided, use: UseFacts, seed: int | None = None) -> Re
             floor_texts=parts.floor_texts(asked.limits),
             chosen_on=asked.between.split,
         ),
-        ships=parts.shipped_seed(decided.seeds, choice.measure, seed),
+        ships=_ships(decided, seed),
         use=use
         if not decided.reason
         else UseFacts(intended=use.intended, not_for=use.not_for, reason=use.reason or decided.reason),
@@ -130,6 +139,15 @@ def _name(row: Mapping[Any, Any]) -> str:
 
 def _measure(asked: Question) -> str:
     return UNFAIRNESS[asked.measure].label_between(CROSSED.join(asked.between.columns))
+
+
+def _ships(decided: Decided, seed: int | None) -> ShippedSeed:
+    """The seed that ships, picked by what chose, with its numbers on the test split."""
+    measure = decided.choice.measure
+    ships = parts.shipped_seed(decided.seeds, measure, seed)
+    rows = by_seed(decided.asked.between.on_test())
+    row = rows[((rows["run"].astype(str) == ships.run) & (rows["level"] == ships.level)).to_numpy()].iloc[0]
+    return msgspec.structs.replace(ships, accuracy=parts.known(row["accuracy"]), unfairness=parts.known(row[measure]))
 
 
 def _summary(decided: Decided, texts: Sequence[str]) -> str:

@@ -1,8 +1,5 @@
 """Tables of the Frontier page, and its decision record filled with what the page shows."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -10,34 +7,27 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.columns import MODEL
-from engine.analysis.curves.baseline import CONTROL, DENSE
+from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.example_columns import group_columns
-from engine.analysis.frontier.choice import Choice
-from engine.analysis.frontier.floors import FLOORS, broken
+from engine.analysis.frontier.floors import FLOORS
 from engine.analysis.frontier.point_losses import GROUP_LOSSES, group_losses
 from engine.analysis.frontier.promised_points import PromisedPoints
-from engine.analysis.frontier.rejected import rivals
 from engine.analysis.group_counts import group_counts
 from engine.analysis.groupings import CROSSED
 from engine.analysis.unfairness import UNFAIRNESS
-from engine.commands.command_line import command_line
 from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog
-from pages.shared.cache.between import Between
 from pages.shared.cache.pairs import Asked, pair
-from pages.shared.cache.points import group_rows
 from pages.shared.frame import Frame
 from pages.shared.names import (
     measure_name,
     point_short,
-    point_with_level,
     technique_name,
     treatment_name,
 )
 from pages.shared.training_note import training_sentence
 from pages.views.frontier.controls import FLOOR_KEYS, Question
-from pages.views.frontier.decision_record import Decision
 from pages.views.frontier.words import between_name, weight_text
 
 
@@ -139,61 +129,6 @@ def caution(frame: Frame, points: pd.DataFrame, point: pd.Series, measure: str) 
     return training_sentence(frame.source, frame.experiment, variant, int(point["level"]), gain, measure)
 
 
-def decision(frame: Frame, asked: Question, choice: Choice, texts: Sequence[str], address: str) -> Decision:
-    """What a record says of the choice, in whose `texts` the answer comes first; its numbers are those of the test
-    split. `address` comes from `link`, which knows it only while a page runs."""
-    points = asked.points
-    point = asked.tested.iloc[choice.chosen]
-    study, runs = frame.source.study, runs_of(frame, point)
-    made = [study.run_record(str(run)) for run in runs["run"]]
-    lost = rivals(points, choice, broken(points, asked.limits))
-    names = {i: point_with_level(row) for i, row in enumerate(points.to_dict("records"))}
-    groups, no_groups = groups_of(frame, point)
-    classes = group_rows(Between(frame.source, frame.experiment), int(point["point"]), frame.baseline)
-    lost = lost.assign(
-        reason=[
-            f"{reason} by {names[by]}" if by is not pd.NA else reason
-            for reason, by in zip(lost["reason"], lost["dominated_by"], strict=True)
-        ]
-    )
-    keep = [
-        "technique",
-        "treatment",
-        "mitigation",
-        "level",
-        "sparsity",
-        "accuracy",
-        "unfairness",
-        "value",
-        "n_seeds",
-        "reason",
-    ]
-    return Decision(
-        study=str(study.info.get("title") or frame.name),
-        sentence=formats.unmarked(" ".join(text for text in texts if text)),
-        choice=choice,
-        chosen=_facts(point, choice.measure),
-        runner_up=None if choice.runner_up is None else _facts(asked.tested.iloc[choice.runner_up], choice.measure),
-        fair_between=between_name(asked.between.columns),
-        chosen_on=asked.between.split,
-        rule_name=asked.rule,
-        floors=dict(asked.limits),
-        rivals=lost[keep].astype(dict.fromkeys(keep[:3], str)),
-        classes=classes,
-        baseline=CONTROL if "control" in classes else DENSE,
-        groups=groups,
-        no_groups=no_groups,
-        cautions=[text] if (text := caution(frame, asked.tested, point, choice.measure)) else [],
-        runs=[
-            {"run": str(run), "seed": record.spec.seed, **{k: v for k, v in record.provenance.items() if v != ""}}
-            for run, record in zip(runs["run"], made, strict=True)
-        ],
-        link=address,
-        command=command_line(made[0].spec),
-        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-    )
-
-
 def groups_of(frame: Frame, point: pd.Series) -> tuple[pd.DataFrame, str]:
     """The table of groups, and why it is empty where it is."""
     try:
@@ -201,15 +136,6 @@ def groups_of(frame: Frame, point: pd.Series) -> tuple[pd.DataFrame, str]:
     except PruneScopeError as error:
         return pd.DataFrame(), f"the groups cannot be read: {error}".rstrip(".")
     return table, "" if len(table) else catalog.NO_GROUPS
-
-
-def _facts(point: pd.Series, measure: str) -> dict[str, Any]:
-    facts: dict[str, Any] = {name: str(point[name]) for name in MODEL}
-    facts |= {"level": int(point["level"]), "n_seeds": int(point["n_seeds"])}
-    for name in ("sparsity", "accuracy", "accuracy_sd", measure, f"{measure}_sd"):
-        value = float(point[name])
-        facts[name] = None if np.isnan(value) else round(value, 6)
-    return facts
 
 
 def link(frame: Frame, asked: Question) -> str:

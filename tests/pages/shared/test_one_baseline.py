@@ -14,6 +14,8 @@ from streamlit.testing.v1 import AppTest
 from engine.analysis.curves.baseline import CONTROL, DENSE
 from engine.analysis.frontier.choice import choose
 from engine.pruning.techniques import CONTROL as UNPRUNED
+from engine.shipping.decision.decision_facts import RecordFacts, UseFacts, record_json
+from engine.shipping.decision.decision_page import record_html
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache import catalog as load
@@ -24,7 +26,7 @@ from pages.shared.frame import Frame
 from pages.shared.names import BASELINE_LABELS, baseline_name
 from pages.views.frontier import tables
 from pages.views.frontier.controls import Question
-from pages.views.frontier.decision_record import decision_html, decision_json
+from pages.views.frontier.record import Decided, record_facts
 from tests.pages.conftest import OpenPage, words
 from tests.support.studies import make_study
 
@@ -117,17 +119,16 @@ def test_all_pages_and_the_record_agree(root: Path, open_page: OpenPage, baselin
     change = float((expected["writer"] * 20).sum() / 480)
     assert rows["compressed"] - rows["baseline"] == pytest.approx(change) and name in words(app)
 
-    frame, decision = record(root, baseline, treatment)
-    document = json.loads(decision_json(decision))
-    assert document["baseline"] == {"kind": used, "name": name}
-    classes = pd.DataFrame(document["classes"]).astype({"name": int}).set_index("name").sort_index()
+    made = record(root, baseline, treatment)
+    document = json.loads(record_json(made))
+    assert document["baseline"] == name
+    groups = pd.DataFrame(document["groups"]).set_index("group").sort_index()
+    classes = groups.query("grouping == 'class'").rename(index=int).sort_index()
     np.testing.assert_allclose(classes["change"], expected["label"], atol=1e-9)
-    groups = pd.DataFrame(document["groups"]).query("grouping == 'series'").set_index("group").sort_index()
-    np.testing.assert_allclose(groups["change"], expected["series"], atol=1e-9)
-    assert ("control" in classes) == ("control" in groups) == (used == CONTROL)
-    page = decision_html(decision, {})
-    assert page.count(f"change against {name}</th>") == 2 and f"compared with {name}." in page
-    assert f"baseline={BASELINE_LABELS[baseline].split()[0]}" in decision.link
+    np.testing.assert_allclose(groups.query("grouping == 'series'")["change"], expected["series"], atol=1e-9)
+    np.testing.assert_allclose(classes["after"] - classes["before"], expected["label"], atol=1e-9)
+    assert f"Before: {name}." in record_html(made)
+    assert f"baseline={BASELINE_LABELS[baseline].split()[0]}" in made.origin.link
 
 
 @pytest.mark.parametrize("baseline", BASELINES)
@@ -161,7 +162,7 @@ def test_the_frontier_measures_changes_since_it(root: Path, open_page: OpenPage,
     assert differs == (baseline == CONTROL and treatment == "finetune")
 
 
-def record(root: Path, baseline: str, treatment: str) -> tuple[Frame, tables.Decision]:
+def record(root: Path, baseline: str, treatment: str) -> RecordFacts:
     """The decision record of the model, as the Frontier makes it."""
     source = load.source("own")
     experiment = load.experiments(source)[0]
@@ -171,7 +172,7 @@ def record(root: Path, baseline: str, treatment: str) -> tuple[Frame, tables.Dec
     frame = Frame(source, "own", experiment, ("global_unstructured",), (treatment,), dark=False, baseline=baseline)
     choice = choose(points, 0.0, 1.0)
     asked = Question(between, points, points, "max_min", "weight", {"accuracy": 0.0}, 1.0, None, 0.1, 0.05, "kept")
-    return frame, tables.decision(frame, asked, choice, ["said"], tables.link(frame, asked))
+    return record_facts(Decided(frame, asked, choice, ["said"], tables.link(frame, asked)), UseFacts())
 
 
 def test_an_address_that_names_no_baseline_falls_back(root: Path, open_page: OpenPage) -> None:

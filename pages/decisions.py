@@ -1,0 +1,36 @@
+"""What was decided, by whom, and does it stand?"""
+
+import streamlit as st
+
+from engine.store.records.decisions import broken_decisions, read_decisions
+from pages.shared import bound, formats
+from pages.shared.frame import open_page, stop_with
+from pages.shared.get_model import get_model
+from pages.shared.layout import answer
+from pages.views.decisions import steps
+from pages.views.decisions.words import decision_sentence, history_table, list_table, option_name
+
+frame = open_page("pages/decisions.py")
+study = frame.source.study
+decisions, damaged = read_decisions(study), broken_decisions(study)
+for _, reason in damaged:
+    st.caption(f":material/warning: Left out: {formats.plain(reason)}")
+if not decisions:
+    st.page_link("pages/frontier.py", label="Open the frontier", icon=":material/stacked_line_chart:")
+    stop_with("No decision has been proposed yet.", "Choose a network on the Frontier and propose it there.")
+
+names = {one.id: option_name(one) for one in decisions}
+key = bound.selectbox("Decision", list(names), key="decision", format_func=names.__getitem__)
+chosen = next(one for one in decisions if one.id == key)
+record = steps.record_of(chosen)
+answer(decision_sentence(chosen, record))
+if record is not None:
+    steps.show_downloads(study, chosen, record)
+    steps.show_frontier_link(record)
+    get_model(frame.source, record.ships.run, record.ships.level, chosen.id)
+steps.show_steps(study, chosen)
+
+st.markdown("##### What happened")
+st.dataframe(history_table(chosen), hide_index=True, alt="The steps of this decision, the first one first.")
+st.markdown("##### All decisions of this study")
+st.dataframe(list_table(decisions), hide_index=True, alt="All decisions of this study, the latest first.")

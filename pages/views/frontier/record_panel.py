@@ -1,0 +1,111 @@
+"""The Frontier's panel of the decision: its record to download, the policy, the proposal, and the model itself."""
+
+import streamlit as st
+
+from engine.errors import PruneScopeError
+from engine.shipping.decision.decision_cards import decision_bill, decision_card
+from engine.shipping.decision.decision_facts import UseFacts, record_json, record_values
+from engine.shipping.decision.decision_page import record_html
+from engine.shipping.decision.record_parts import shipped_seed
+from engine.shipping.policy import floors_policy, policy_text
+from engine.store.records.decisions import APPROVED, LONGEST_NAME, LONGEST_NOTE, propose, read_decisions
+from pages.shared import formats
+from pages.shared.frame import shared_link
+from pages.shared.get_model import get_model
+from pages.views.frontier.record import Decided, record_facts, rival_table
+
+RIVALS = "rivals.csv"
+PROPOSED = "proposed decision"
+"""Where a session keeps the id of what it proposed last."""
+
+
+def show_record(decided: Decided) -> None:
+    """The panel, for the point that is decided on."""
+    st.markdown("##### Decision record")
+    st.write("The choice with its reasons, numbers and limits on one page, to sign, to keep or to hand on.")
+    _downloads(decided)
+    _proposal(decided)
+    ships = shipped_seed(decided.seeds, decided.choice.measure)
+    get_model(decided.frame.source, ships.run, ships.level)
+
+
+def _downloads(decided: Decided) -> None:
+    name, use = f"decision-{decided.frame.name}", UseFacts()
+    files = st.container(horizontal=True)
+    files.download_button(
+        "HTML, for people",
+        lambda: record_html(record_facts(decided, use)),
+        f"{name}.html",
+        "text/html",
+        key="record-html",
+    )
+    files.download_button(
+        "JSON, for machines",
+        lambda: record_json(record_facts(decided, use)),
+        f"{name}.json",
+        "application/json",
+        key="record-json",
+    )
+    files.download_button(
+        "Rivals, CSV",
+        lambda: formats.csv_bytes(rival_table(decided)),
+        f"{name}-{RIVALS}",
+        "text/csv",
+        key="record-rivals",
+        help="Every other network, and why it was not chosen.",
+    )
+    files.download_button(
+        "Policy for CI",
+        lambda: policy_text(floors_policy(decided.asked.limits, decided.asked.between.columns)),
+        "policy.toml",
+        "application/toml",
+        key="record-policy",
+        help="The floors that are set here, as rules for `prunescope gate`.",
+    )
+    more = files.popover("More", type="tertiary")
+    more.download_button(
+        "Model card (README.md)",
+        lambda: decision_card(record_facts(decided, use), None),
+        "README.md",
+        "text/markdown",
+        key="record-card",
+    )
+    more.download_button(
+        "Bill of materials (bom.json)",
+        lambda: decision_bill(record_facts(decided, use), None),
+        "bom.json",
+        "application/json",
+        key="record-bill",
+    )
+
+
+def _proposal(decided: Decided) -> None:
+    """The form that puts the decision into the study."""
+    study, seeds = decided.frame.source.study, decided.seeds["seed"].tolist()
+    in_force = [one.id for one in read_decisions(study) if one.status == APPROVED]
+    with st.expander("Propose this decision", icon=":material/how_to_vote:"), st.form("propose", border=False):
+        who = st.text_input("Your name", max_chars=LONGEST_NAME, key="propose-who")
+        intended = st.text_area("Intended use", max_chars=LONGEST_NOTE, key="propose-use", height=80)
+        not_for = st.text_area("Not for", max_chars=LONGEST_NOTE, key="propose-not", height=80)
+        usual = seeds.index(shipped_seed(decided.seeds, decided.choice.measure).seed)
+        seed = st.selectbox("Seed that ships", seeds, usual, key="propose-seed", help="The most usual one, by default.")
+        old = st.selectbox("Supersedes", ["", *in_force], key="propose-old", help="What its approval replaces.")
+        note = st.text_input("Note", max_chars=LONGEST_NOTE, key="propose-note")
+        sent = st.form_submit_button("Propose", type="primary")
+    if sent:
+        try:
+            record = record_facts(decided, UseFacts(intended=intended, not_for=not_for), int(seed))
+            rivals = formats.csv_bytes(rival_table(decided))
+            key = propose(study, record_values(record), who, note, str(old or ""), {RIVALS: rivals})
+        except PruneScopeError as error:
+            st.error(f"**Nothing was proposed.** {formats.plain(error)}", icon=":material/error:")
+        else:
+            st.session_state[PROPOSED] = key
+    if last := st.session_state.get(PROPOSED):
+        st.success(f"**Proposed as {last}.** Somebody else has to approve it.", icon=":material/check_circle:")
+        st.page_link(
+            "pages/decisions.py",
+            label="Open the decision",
+            icon=":material/gavel:",
+            query_params=shared_link() | {"decision": [last]},
+        )
