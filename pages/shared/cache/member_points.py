@@ -60,17 +60,19 @@ def _right(parts: dict[str, Answered], key: tuple[str, int]) -> np.ndarray:
 
 
 def _member_answers(between: Between, models: pd.DataFrame, pairs: pd.DataFrame) -> MemberAnswers | None:
-    """Answers of all models and of the controls that they are compared with; None where they are too many."""
+    """Answers of all models and of the controls that they are compared with; None where they are too many, or some are not there."""
     table = examples(between.source, example_set(between.source, between.experiment))
     columns = member_columns(table)
     member = pd.factorize(table[columns[0]])[0] if columns else np.arange(len(table))
     n_members = int(member.max()) + 1
     member = np.where(member < 0, n_members + np.arange(len(member)), member)
+    if len(models) * len(np.unique(member)) * N_DRAWN > MOST_PRODUCTS:
+        return None
     keys = list(zip(models["run"].astype(str), models["level"].astype(int), strict=True))
     before = dict(zip(zip(pairs["run"], pairs["level"], strict=True), _baseline_keys(pairs), strict=True))
     beside = sorted({before[key] for key in keys if key in before} - set(keys))
     place = {key: row for row, key in enumerate([*keys, *beside])}
-    right, code = np.zeros((len(place), len(table)), bool), np.zeros(0, int)
+    right, code, n_read = np.zeros((len(place), len(table)), bool), np.zeros(0, int), 0
     for part in answered(between, sorted({run for run, _ in place})):
         code = part.grouping.code
         n_cells = min(len(table), len(np.unique(member)) * (len(part.grouping.groups) + 1))
@@ -79,6 +81,9 @@ def _member_answers(between: Between, models: pd.DataFrame, pairs: pd.DataFrame)
         for level, row in zip(part.levels.tolist(), part.right, strict=True):
             if (part.run, level) in place:
                 right[place[part.run, level]] = row
+                n_read += 1
+    if n_read < len(place):
+        return None
     return member_answers(
         models[["point", "seed", "sparsity"]].reset_index(drop=True),
         np.array([place[before[key]] if key in before else -1 for key in keys]),

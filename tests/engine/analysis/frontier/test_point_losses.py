@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from engine.analysis.frontier.point_losses import GROUP_LOSSES, class_losses, group_losses
+from engine.analysis.frontier.point_losses import GROUP_LOSSES, class_losses, group_losses, pulled_losses
 
 CLASSES = pd.DataFrame(
     {
@@ -52,3 +52,11 @@ def test_group_losses_with_controls_are_since_these() -> None:
     assert list(rows) == [*GROUP_LOSSES[:4], "control", *GROUP_LOSSES[4:]]
     row = rows.iloc[0]
     assert (row["dense"], row["control"], row["accuracy"]) == (0.8, 0.95, 0.5) and row["change"] == 0.5 - 0.95
+
+
+def test_pulled_changes_stand_in_the_place_of_counted_ones() -> None:
+    pulled = pd.DataFrame({"change": [-0.2, -0.05], "low": [-0.3, -0.1], "high": [-0.1, 0.3]})
+    rows = pulled_losses(class_losses(CLASSES), pulled, "dense")
+    assert rows["class"].tolist() == [0, 1] and rows["pulled"].all(), "who loses most comes first"
+    assert rows["accuracy"].tolist() == pytest.approx([0.7, 0.75])
+    assert rows["low"].tolist() == pytest.approx([0.6, 0.7]) and rows["high"].tolist() == pytest.approx([0.8, 1.0])
