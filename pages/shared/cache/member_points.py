@@ -60,7 +60,7 @@ def _right(parts: dict[str, Answered], key: tuple[str, int]) -> np.ndarray:
 
 
 def _member_answers(between: Between, models: pd.DataFrame, pairs: pd.DataFrame) -> MemberAnswers | None:
-    """Answers of all models and of the controls that they are compared with; None where they are too many, or some are not there."""
+    """Answers of all models and of their controls; None where they are too many, or some are not there."""
     table = examples(between.source, example_set(between.source, between.experiment))
     columns = member_columns(table)
     member = pd.factorize(table[columns[0]])[0] if columns else np.arange(len(table))
