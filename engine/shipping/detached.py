@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zipfile
 from dataclasses import asdict, dataclass
@@ -159,6 +160,7 @@ def _launch(parcel: Parcel) -> None:
             start_new_session=True,
         )
     write_file(folder / STARTED, json.dumps(asdict(process_here(process.pid))).encode())
+    threading.Thread(target=process.wait, daemon=True).start()  # so that it is buried when it ends
 
 
 def _read(file: Path) -> dict[str, Any]:
