@@ -16,7 +16,7 @@ from tests.support.server import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, serve  # 
 PICTURES = TOP / "docs" / "images"
 PAGES = {"class-curves": "class_curves", "writers": "writers", "frontier": "frontier"}
 SIZE = {"width": 1440, "height": 1000}
-FRAMES, FRAME_MS, REST_MS, COLOURS, WIDTH = 16, 160, 3000, 16, 760
+FRAMES, FRAME_MS, REST_MS, COLOURS, WIDTH = 16, 160, 3000, 24, 760
 """The moving picture: its frames, how long each and the last one stand, its colours and its width in pixels."""
 
 
@@ -63,7 +63,7 @@ def take_moving_picture(browser: Browser, address: str) -> None:
         slide.evaluate(move, end * number / (FRAMES - 1))
         shot = Image.open(io.BytesIO(page.locator(".who-pays .beside").screenshot())).convert("RGB")
         shot = shot.resize((WIDTH, round(shot.height * WIDTH / shot.width)), Image.Resampling.LANCZOS)
-        frames.append(shot.quantize(COLOURS, dither=Image.Dither.NONE))
+        frames.append(shot.quantize(COLOURS, Image.Quantize.FASTOCTREE))
     page.context.close()
     times = [REST_MS // 2, *[FRAME_MS] * (FRAMES - 2), REST_MS]
     frames[0].save(PICTURES / "who-pays.gif", save_all=True, append_images=frames[1:], duration=times, loop=0)
