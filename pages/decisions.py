@@ -26,7 +26,7 @@ record = steps.record_of(chosen)
 answer(decision_sentence(chosen, record))
 if record is not None:
     steps.show_downloads(study, chosen, record)
-    steps.show_frontier_link(record)
+    steps.show_links(chosen, record)
     get_model(frame.source, record.ships.run, record.ships.level, chosen.id)
 steps.show_steps(study, chosen)
 

@@ -22,6 +22,7 @@ from engine.store.records.decisions import (
 )
 from engine.store.study import Study
 from pages.shared import formats
+from pages.shared.frame import shared_link
 
 
 def record_of(decision: Decision) -> RecordFacts | None:
@@ -47,8 +48,14 @@ def show_downloads(study: Study, decision: Decision, record: RecordFacts) -> Non
         files.download_button(name, partial(decision_file, study, key, name), name, key=f"{name}-{key}")
 
 
-def show_frontier_link(record: RecordFacts) -> None:
-    """The way back to the choice as it was made."""
+def show_links(decision: Decision, record: RecordFacts) -> None:
+    """The decision's own link, and the way back to the choice as it was made."""
+    st.page_link(
+        "pages/decisions.py",
+        label="Link to this decision",
+        icon=":material/link:",
+        query_params=shared_link() | {"decision": [decision.id]},
+    )
     asked = parse_qs(urlsplit(record.origin.link).query)
     st.page_link(
         "pages/frontier.py",
