@@ -69,7 +69,7 @@ def test_choice_moves_returns_by_its_link_and_is_recorded(
     found = json.loads(download(watched, "JSON, for machines").read_text(encoding="utf-8"))
     check_facts(found, chosen, studies)
     reopened = visit(color_scheme="dark")
-    reopened.page.goto(found["link"])
+    reopened.page.goto(found["origin"]["link"])
     reopened.settle()
     expect(answer(reopened.page)).to_have_text(chosen)
 
@@ -82,9 +82,10 @@ def check_facts(found: dict[str, Any], sentence: str, studies: Path) -> None:
     """The record for machines says what the page says and what the engine finds."""
     study = Study(studies / "made")
     points = operating_points(study.levels(), unfairness_table(study.classes()))
-    choice = choose(points, found["rule"]["accuracy_at_least"], found["rule"]["weight"], found["rule"]["unfairness"])
+    rule = found["rule"]
+    choice = choose(points, rule["floors"]["accuracy"], rule["weight"], rule["measure"])
     row, chosen = points.iloc[choice.chosen], found["chosen"]
-    assert found["summary"].startswith(sentence) and found["rule"]["weight"] == 0.0158
+    assert found["summary"].startswith(sentence) and rule["weight"] == 0.0158
     assert (chosen["technique"], chosen["treatment"], chosen["level"]) == (
         row["technique"],
         row["treatment"],
@@ -92,7 +93,8 @@ def check_facts(found: dict[str, Any], sentence: str, studies: Path) -> None:
     )
     for part in (formats.sparsity(chosen["sparsity"]), formats.percent(chosen["accuracy"])):
         assert part in sentence
-    assert formats.unfairness(chosen["max_min"], "max_min") in sentence and len(found["classes"]) == 10
+    assert formats.unfairness(chosen["unfairness"], "max_min") in sentence
+    assert sum(group["grouping"] == "class" for group in found["groups"]) == 10
 
 
 def check_record(browser: Browser, file: Path, sentence: str) -> None:
@@ -102,11 +104,11 @@ def check_record(browser: Browser, file: Path, sentence: str) -> None:
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(file.as_uri())
-    expect(page.get_by_text(sentence)).to_be_visible()
-    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
-    assert page.locator(".js-plotly-plot").count() == 2
-    assert page.locator(".scatterlayer .point").count() > 10
-    star = page.locator(".scatterlayer .trace").filter(has=page.locator("path.point")).last.locator("path.point").first
+    expect(page.locator(".verdict")).to_contain_text(sentence)
+    expect(page.locator(".first svg").first).to_be_visible()
+    assert page.locator(".first svg").count() == 2
+    assert page.locator(".first svg circle").count() > 10
+    star = page.locator(".first svg polygon")
     assert star.evaluate("point => getComputedStyle(point).fill") != "rgb(255, 255, 255)", "white on white"
     assert not problems
     assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
