@@ -217,6 +217,9 @@ class RunSpec:
             "pruning",
         ),
     )
+    precision: str = setting(
+        "full", About("Precision", "numbers that training computes with", "training", choices="precisions")
+    )
 
     @property
     def key(self) -> str:

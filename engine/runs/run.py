@@ -107,7 +107,8 @@ def _computed(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher)
     more = {**row_tables(results), VALIDATION: validation}
     extra = {f"{kind}.parquet": to_parquet(rows, kind) for kind, rows in more.items()}
     extra |= run.checkpoints(len(results))
-    provenance = provenance_of(workspace, step_name(run.network), seconds, stopped) | run.way_of_training()
+    step = step_name(run.network) if spec.precision == "full" else f"eager ({spec.precision} precision)"
+    provenance = provenance_of(workspace, step, seconds, stopped) | run.way_of_training()
     committed = study.write_run(spec, tables, provenance, extra)
     study.clear_work(spec.key)
     warned = negative_weights([row for result in results for row in result.multipliers])

@@ -18,8 +18,8 @@ class RateScheduleRow:
 
 
 @dataclass(frozen=True)
-class KeptEpochRow:
-    """One rule for the epoch whose weights a training leaves."""
+class LearningRow:
+    """One way of training: a rule for the epoch whose weights are left, or a precision."""
 
     key: str
     label: str
@@ -50,15 +50,28 @@ RATE_SCHEDULES: dict[str, RateScheduleRow] = {
     )
 }
 
-KEPT_EPOCHS: dict[str, KeptEpochRow] = {
+KEPT_EPOCHS: dict[str, LearningRow] = {
     row.key: row
     for row in (
-        KeptEpochRow("last", "Last", "Each training leaves the weights of its last epoch."),
-        KeptEpochRow(
+        LearningRow("last", "Last", "Each training leaves the weights of its last epoch."),
+        LearningRow(
             "best",
             "Best on validation",
             "Each training leaves the weights of the epoch with the smallest loss on validation, the first of equals; "
             "while weights are still being cut, none counts.",
+        ),
+    )
+}
+
+PRECISIONS: dict[str, LearningRow] = {
+    row.key: row
+    for row in (
+        LearningRow("full", "Full", "Training computes in 32 bits."),
+        LearningRow(
+            "mixed",
+            "Mixed",
+            "Layers compute in bfloat16 while they train, which is quicker on GPUs; weights, steps and tests stay in "
+            "32 bits.",
         ),
     )
 }

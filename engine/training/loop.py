@@ -120,7 +120,7 @@ class _Step(Protocol):
 
 
 def _new_step(network: nn.Module, split: Split, job: TrainingJob) -> _Step:
-    if job.objective is None or isinstance(job.objective, ExampleWeights):
+    if job.spec.precision == "full" and (job.objective is None or isinstance(job.objective, ExampleWeights)):
         fused = fused_step(network, split.size, job.spec)
         if fused is not None:
             return _FusedStep(fused, job.objective)
@@ -160,7 +160,9 @@ class _EagerStep:
         self.factors = _as_factors(self.weights, masks)
 
     def take(self, batch: tuple[Tensor, ...], rate: float) -> None:
-        gradients = list(torch.autograd.grad(self._loss(*batch), self.parameters))
+        with torch.autocast(batch[0].device.type, torch.bfloat16, enabled=self.spec.precision == "mixed"):
+            loss = self._loss(*batch)
+        gradients = list(torch.autograd.grad(loss, self.parameters))
         with torch.no_grad():
             if self.spec.weight_decay:
                 torch._foreach_add_(gradients, self.parameters, alpha=self.spec.weight_decay)

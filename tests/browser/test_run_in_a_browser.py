@@ -27,7 +27,7 @@ networks = ["lenet"]
 techniques = ["global_unstructured"]
 seeds = [0, 1]
 [grid.protocol]
-epochs = 60
+epochs = 30
 levels = 20
 learning_rate = 0.05
 """
@@ -94,7 +94,7 @@ def test_a_job_outlives_its_server_and_is_paused_killed_and_gone_on_with(page: P
         os.kill(killed.process, signal.SIGKILL)
         expect(page.get_by_text("Its process is gone")).to_be_visible(timeout=10_000)
         page.get_by_role("button", name="Go on").click()
-        expect(page.get_by_text("is done")).to_be_visible(timeout=400_000)
+        expect(page.get_by_text("A few digits is done")).to_be_visible(timeout=400_000)
         for label in ("Overview", "Class curves", "Frontier", "Recall distortion"):
             page.get_by_test_id("stSidebar").get_by_role("link", name=label, exact=True).click()
             expect(page).to_have_title(f"{label} · PruneScope")
@@ -102,7 +102,7 @@ def test_a_job_outlives_its_server_and_is_paused_killed_and_gone_on_with(page: P
             expect(page.get_by_text("no finished run")).to_have_count(0)
         assert "Traceback" not in served.said()
     undisturbed = tmp_path / "undisturbed"
-    request = small_request(tmp_path, epochs=60, levels=20)
+    request = small_request(tmp_path, epochs=30, levels=20)
     run_sweep(request.preset, RunContext(undisturbed, tmp_path, "cpu"), 2, lambda event: None)
     assert_same_tables(study, undisturbed)
 

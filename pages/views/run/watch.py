@@ -58,7 +58,11 @@ def _show(job: Job, study: str, title: str) -> None:
     answer(words.headline(state, said, title, study))
     if said.get("n_models") and (state.is_live or state.word != "done"):
         share = min(1.0, said["models_done"] / said["n_models"])
-        rate = f"{said['models_a_minute']:g} models a minute" if state.is_live and said["models_done"] else ""
+        rate = (
+            f"{said['models_a_minute']:.{0 if said['models_a_minute'] >= 10 else 1}f} models a minute"
+            if state.is_live and said["models_done"]
+            else ""
+        )
         done = f"{formats.count(int(said['models_done']))} of {formats.count(said['n_models'])} models"
         failed = f"{formats.count(said['n_failed'])} runs failed" if said["n_failed"] else ""
         st.progress(share, " · ".join(filter(None, (done, rate, failed))))
@@ -137,7 +141,7 @@ def _job_row(job: Job) -> dict[str, str]:
     }
 
 
-_COLUMNS = {"level": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, help="Levels done.")}
+_COLUMNS = {"level": st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100, help="Levels done.")}
 
 
 def _run_table(runs: list[dict[str, Any]]) -> pd.DataFrame:
@@ -146,7 +150,7 @@ def _run_table(runs: list[dict[str, Any]]) -> pd.DataFrame:
             "technique": technique_name(run["technique"]),
             "treatment": treatment_name(run["treatment"]),
             "seed": run["seed"],
-            "level": 1.0 if run["state"] == "done" else run["level"] / max(1, run["n_levels"]),
+            "level": 100.0 if run["state"] == "done" else 100 * run["level"] / max(1, run["n_levels"]),
             "": f"{run['level']} of {run['n_levels']}" if run["state"] == "running" else run["state"],
             "epoch": f"{run['epoch']} of {run['n_epochs']}" if run["state"] == "running" else "",
             "accuracy": formats.percent(run["accuracies"][-1][1]) if run["accuracies"] else formats.MISSING,
