@@ -9,7 +9,7 @@ from pages.shared import formats, protocol
 from pages.shared.cache import catalog
 from pages.shared.cache.kept import kept
 from pages.shared.frame import open_page, shared_link
-from pages.shared.layout import answer, side_by_side
+from pages.shared.layout import answer, show_table, side_by_side
 from pages.shared.menu import MENU
 from pages.views.overview import contents, hero, tour, words
 from pages.views.overview.hero import ways_on
@@ -53,7 +53,7 @@ with st.expander("How sure is this?"):
 
 # -- red flags --------------------------------------------------------------------------------------------------------
 st.markdown(
-    "##### Red flags",
+    "## Red flags",
     help="For each technique: its sparsest level whose mean accuracy is within 1 point of the unpruned network's, and "
     "who surely loses most there. Class gap: best minus worst class accuracy, against that of the unpruned network; "
     "above 1× it grows. Unpruned is the dense network, or one that trained as long as what is finetuned.",
@@ -62,13 +62,13 @@ told, not_told = kept(frame.source, "told", asked, lambda: words.told_and_not(ro
 SHOWN = "For each technique: how sparse it gets within 1 point, and the class and group that lose most there."
 if len(told):
     flags = kept(frame.source, "flags", asked, lambda: words.flag_table(told, names))
-    st.table(flags, border="horizontal", hide_index=True, alt=SHOWN)
+    show_table(flags, "flags", SHOWN)
 elif len(not_told):
     st.markdown("No loss of a class or group can be told from chance.")
 if len(not_told):
     with st.expander(f"Not told from chance: {formats.count(len(not_told))} row{'s' * (len(not_told) > 1)}"):
         flags = kept(frame.source, "flags not told", asked, lambda: words.flag_table(not_told, names))
-        st.table(flags, border="horizontal", hide_index=True, alt=SHOWN)
+        show_table(flags, "flags-not-told", SHOWN)
 if len(told) + len(not_told):
     n_classes = catalog.classes(frame.source, frame.experiment)["class"].nunique()
     st.caption(kept(frame.source, "cautions", asked, lambda: words.cautions(rows, n_classes)))
@@ -86,13 +86,13 @@ seeds = kept(
     frame.experiment,
     lambda: levels.groupby(list(VARIANT), observed=True)["seed"].nunique(),
 )
-st.markdown("##### How these runs were made")
+st.markdown("## How these runs were made")
 st.markdown(
     f"{formats.plain(protocol.protocol_sentences(spec))} "
     f"{protocol.difference_sentence(spec, int(seeds.min()), int(seeds.max()))}"
 )
 
-st.markdown("##### Ask further")
+st.markdown("## Ask further")
 half = len(MENU) // 2 + 1
 for column, entries in zip(side_by_side("pages", [1, 1]), (MENU[1:half], MENU[half:]), strict=True):
     for entry in entries:
@@ -102,19 +102,18 @@ for column, entries in zip(side_by_side("pages", [1, 1]), (MENU[1:half], MENU[ha
 # -- what is loaded ---------------------------------------------------------------------------------------------------
 everything = catalog.load_catalog(frame.source)
 st.markdown(
-    "##### All experiments in this study",
+    "## All experiments in this study",
     help="Runs that differ in data set, split, network or protocol are never averaged. Hours of computing, all runs "
     "together.",
 )
 if about := contents.about(frame.source.study):
     st.markdown(formats.plain(about))
-st.table(
+show_table(
     kept(
         frame.source, "experiments", frame.experiment, lambda: contents.experiment_table(everything, frame.experiment)
     ),
-    border="horizontal",
-    hide_index=True,
-    alt="Data set, network, protocol, runs and seeds of each experiment.",
+    "experiments",
+    "Data set, network, protocol, runs and seeds of each experiment.",
 )
 for sentence in kept(frame.source, "not whole", (), lambda: contents.not_whole(everything)):
     st.caption(formats.plain(sentence))

@@ -30,7 +30,15 @@ STYLE = """
   [class*="st-key-beside-"] .stColumn {min-width: 100%}
 }
 .st-key-answer p {font-size: 1.25rem; line-height: 1.5}
+.stMainBlockContainer h1 {font-size: 2.25rem; padding: 0}
+.stMainBlockContainer h2 {font-size: 1.25rem}
+.st-key-brand p {font-size: 1.25rem; font-weight: 600}
+[data-testid="stCaptionContainer"], [class*="st-key-menu-"] summary, [class*="st-key-menu-"] summary p
+  {color: inherit; opacity: 0.85}
+@media (max-width: 640px) {.stMainBlockContainer {padding: 3rem 1rem 2rem}}
 """
+DARK_STYLE = '[data-testid="stMultiSelect"] [data-tag] * {color: #12161B}'
+"""Streamlit writes white on the light blue of chosen options."""
 ICON = Path(__file__).with_name("icon.png")
 SHARED_KEYS = ("study", "dataset", "network", "protocol", "techniques", "treatments", "baseline", *candidate.KEYS)
 """Settings of the frame, by their names in the address."""
@@ -152,14 +160,14 @@ def _open(file: str, with_study: bool) -> str | None:
     open_door()
     _carry(file)
     with st.sidebar:
-        st.markdown("### PruneScope")
+        st.container(key="brand").markdown("PruneScope")
         above = st.container()
         show_person()
         name = _study() if with_study else None
         with above:
             draw_menu(file, shared_link(), _menu_source(name))
-    st.html(f"<style>{STYLE}</style>")
-    st.header(entry.label, anchor=False)
+    st.html(f"<style>{STYLE}{DARK_STYLE if st.context.theme.type == 'dark' else ''}</style>")
+    st.title(entry.label, anchor=False)
     st.caption(entry.question)
     return name
 

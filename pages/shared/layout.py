@@ -25,6 +25,25 @@ def side_by_side(key: str, widths: Sequence[float]) -> Sequence[DeltaGenerator]:
     return st.container(key=f"beside-{key}").columns(widths, gap="medium")
 
 
+def show_table(table: pd.DataFrame, key: str, alt: str) -> None:
+    """A table of text, markdown in its cells; on a phone each row is a card that names its columns."""
+    cells = f".st-key-{key} tbody"
+    named = "".join(
+        f'{cells} tr > :nth-child({place}):not(:first-child)::before {{content: "{name}: "}}'
+        for place, name in enumerate(map(str, table.columns), 1)
+    )
+    cards = (
+        f".st-key-{key} thead {{position: absolute; clip-path: inset(50%)}} "
+        f".st-key-{key} div:has(> table) {{overflow: hidden}} {cells} tr > * {{overflow-wrap: anywhere}} "
+        f".st-key-{key} table, {cells}, {cells} tr, {cells} tr > * {{display: block; width: 100%}} "
+        f"{cells} tr {{padding: 0.5rem 0; border-bottom: 1px solid currentColor}} "
+        f"{cells} tr > * {{padding: 0.1rem 0; border: none}} {cells} p {{display: inline}} {named}"
+    )
+    with st.container(key=key):
+        st.html(f"<style>@media (max-width: 640px) {{{cards}}}</style>")
+        st.table(table, border="horizontal", hide_index=True, alt=alt)
+
+
 def show_chart(
     figure: BaseFigure,
     key: str,

@@ -130,7 +130,7 @@ def one_more_run_comes_and_goes(app: AppTest, file: str, root: Path) -> None:
 
 def assert_whole(app: AppTest, file: str) -> None:
     """The page has its title, no error, and an answer or a sentence with a way on."""
-    assert [header.value for header in app.main.header] == [LABELS[file]]
+    assert [title.value for title in app.main.title] == [LABELS[file]]
     text = words(app)
     assert not app.error and not app.warning and "Traceback" not in text and "Error:" not in text
     set_larger = [part.value for node in app.main if getattr(node, "key", None) == "answer" for part in node.markdown]
