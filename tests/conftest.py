@@ -30,7 +30,11 @@ MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4e9
 TOGETHER = ("browser", "pages")
 """Folders whose tests share a server, a browser or studies; those below them too."""
-LONGEST = (*TOGETHER, "test_sweep_faults", "test_masks", "test_reproduce")
+LONGEST = (
+    *TOGETHER,
+    *("test_sweep_faults", "test_compact", "test_face", "test_lenet_step", "test_shipment", "test_compaction"),
+    *("test_packaging", "test_readme", "test_reproduce", "test_masks", "test_scopes", "test_device", "test_verify"),
+)
 """Groups that take longest, and so are begun first."""
 
 

@@ -13,7 +13,6 @@ from streamlit.errors import StreamlitAPIException
 from engine.analysis.curves.baseline import CONTROL
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
-from engine.specs.experiment_names import names_in_study
 from pages.shared import bound, candidate, formats
 from pages.shared.access import open_door, show_person
 from pages.shared.cache import catalog
@@ -222,10 +221,7 @@ def _experiment(experiments: list[Experiment]) -> Experiment:
 
 def short_name(source: Source, experiment: Experiment) -> str:
     """The name that the study gives an experiment; empty where it gives none or its file is damaged."""
-    try:
-        return names_in_study(source.study.info).get(astuple(experiment), "")
-    except PruneScopeError:
-        return ""
+    return catalog.short_names(source).get(astuple(experiment), "")
 
 
 def _say_left_out(source: Source) -> None:

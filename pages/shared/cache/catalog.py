@@ -23,7 +23,7 @@ from engine.datasets.dataset_table import ImageSet, Request, load_dataset
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import untrained_techniques
 from engine.run_spec import RunSpec
-from engine.specs.experiment_names import opening_of_study
+from engine.specs.experiment_names import names_in_study, opening_of_study
 from engine.store import catalog
 from engine.store.catalog import Catalog
 from engine.store.parquet import from_parquet
@@ -97,6 +97,23 @@ def experiments(source: Source) -> list[Experiment]:
     except PruneScopeError:  # study.toml is damaged; `verify` says so
         opening = None
     return sorted(found, key=lambda experiment: astuple(experiment) != opening)
+
+
+def short_names(source: Source) -> dict[tuple[str, ...], str]:
+    """Names that a study gives its experiments, by the fields of these; read again once its file has changed."""
+    try:
+        file = Path(source.path, "study.toml").stat()
+    except OSError:
+        return {}
+    return _short_names(source, (file.st_mtime_ns, file.st_size))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _short_names(source: Source, stamp: tuple[int, int]) -> dict[tuple[str, ...], str]:
+    try:
+        return names_in_study(source.study.info)
+    except PruneScopeError:  # study.toml is damaged; `verify` says so
+        return {}
 
 
 def n_models(catalog: Catalog) -> pd.Series:

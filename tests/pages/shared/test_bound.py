@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.menu import MENU
+from tests.support.harness.turns import TURN, cross_in_turn, in_turn
 from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[3]
@@ -109,9 +110,12 @@ def push_to(app: AppTest, last: bool) -> set[str]:
     return moved
 
 
-@pytest.mark.parametrize("last", [True, False], ids=["last", "first"])
-@pytest.mark.parametrize("file", [file for file in PAGES if file != "app.py"])
-def test_ends_of_every_control_survive_another_study(begin: Any, file: str, last: bool) -> None:
+@pytest.mark.parametrize(
+    ("file", "end"), cross_in_turn([file for file in PAGES if file != "app.py"], ("last", "first"), 2)
+)
+def test_ends_of_every_control_survive_another_study(begin: Any, file: str, end: str) -> None:
+    """The ends of a page take turns by days; both with PRUNESCOPE_FULL."""
+    last = end == "last"
     for here, there in (("large", "small"), ("small", "large")):
         app = begin(file, here)
         push_to(app, last)
@@ -138,14 +142,16 @@ def test_sparsity_at_its_end_survives_another_protocol(begin: Any) -> None:
 
 @pytest.mark.parametrize("file", PAGES)
 def test_what_another_page_left_under_a_key_does_not_matter(begin: Any, file: str) -> None:
+    """Half of the junk each day; all with PRUNESCOPE_FULL."""
     keys = [str(control.key) for control in controls(begin(file, "large"))]
-    for junk in JUNK:
+    for junk in in_turn(JUNK, 2, TURN + PAGES.index(file)):
         begin(file, "large", dict.fromkeys(keys, junk))
 
 
 @pytest.mark.parametrize("file", PAGES)
 def test_what_an_address_says_does_not_matter(begin: Any, file: str) -> None:
+    """Half of the words each day; all with PRUNESCOPE_FULL."""
     app = begin(file, "large")
     keys = [str(control.key) for control in controls(app)] + [str(toggle.key) for toggle in app.toggle]
-    for word in WORDS:
+    for word in in_turn(WORDS, 2, TURN + PAGES.index(file)):
         begin(file, "large", **{key: word for key in keys if key != "None"})
