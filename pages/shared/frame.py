@@ -13,7 +13,7 @@ from streamlit.errors import StreamlitAPIException
 from engine.analysis.curves.baseline import CONTROL
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
-from pages.shared import bound, candidate, formats
+from pages.shared import bound, candidate, formats, history
 from pages.shared.access import open_door, show_person
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
@@ -166,6 +166,7 @@ def _open(file: str, with_study: bool) -> str | None:
         with above:
             draw_menu(file, shared_link(), _menu_source(name))
     st.html(f"<style>{STYLE}{DARK_STYLE if st.context.theme.type == 'dark' else ''}</style>")
+    history.keep_history()
     st.title(entry.label, anchor=False)
     st.caption(entry.question)
     return name
@@ -175,6 +176,7 @@ def _carry(file: str) -> None:
     """Hand the frame's settings on to another page: Streamlit forgets those that came with the address of the first."""
     before, st.session_state["open page"] = st.session_state.get("open page", file), file
     if before != file:
+        history.take_address(SHARED_KEYS)
         for key in SHARED_KEYS:
             if isinstance(st.session_state.get(key), str | list | tuple) and key not in st.query_params:
                 st.session_state[key] = st.session_state[key]
