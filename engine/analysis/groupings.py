@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from engine.analysis.binary_rates import FOUND, POSITIVES, binary_measures
 from engine.analysis.columns import CLASS, MODEL
 from engine.analysis.unfairness import measured
 
@@ -63,13 +64,20 @@ def grouping_of(
     return _large_enough(CROSSED.join(wanted), code, names, least)
 
 
-def group_rows(models: pd.DataFrame, right: NDArray[np.bool_], grouping: Grouping) -> pd.DataFrame:
+def group_rows(
+    models: pd.DataFrame, right: NDArray[np.bool_], grouping: Grouping, positive: NDArray[np.bool_] | None = None
+) -> pd.DataFrame:
     """One row per row of `models` (its columns come first) and group: place, group, n, correct.
 
-    `right` is (n_models, n_examples), in the order of both.
+    `right` is (n_models, n_examples), in the order of both. `positive` says of a binary target which examples are of
+    the positive class; then the rows have `positives` and `found` too, how many a group has and how many are found.
     """
     n_groups = len(grouping.groups)
     repeated = models.iloc[np.repeat(np.arange(len(models)), n_groups)].reset_index(drop=True)
+    if positive is not None:
+        there = correct_counts(positive[None], grouping)[0]
+        found = correct_counts(right & positive, grouping)
+        repeated = repeated.assign(**{POSITIVES: np.tile(there, len(models)), FOUND: found.ravel()})
     return repeated.assign(
         place=np.tile(np.arange(n_groups), len(models)),
         group=np.tile(np.array(grouping.groups, object), len(models)),
@@ -92,10 +100,12 @@ def group_unfairness_table(
     """`unfairness_table` between groups, in the same columns, one row per model of `levels`; n_classes counts groups.
 
     `rows` are `group_rows` with run and level; a model without any has NaN. Measures of losses are NaN: those of groups
-    are not recorded.
+    are not recorded. Those of `binary_rates` are there where the rows count the positive class.
     """
     table = measured(rows.rename(columns={"place": CLASS}).assign(loss=np.nan), ["run", "level"], measures)
     identity = levels[["run", *MODEL, "seed", "level", "sparsity"]].reset_index(drop=True)
+    if POSITIVES in rows:
+        table = table.merge(binary_measures(rows), on=["run", "level"])
     merged = identity.merge(table, on=["run", "level"], how="left")
     has_dense = merged["has_dense"].eq(True) | merged["n_classes"].isna() & merged["run"].isin(
         set(levels.loc[levels["level"] == 0, "run"])

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from engine.analysis.binary_rates import BINARY_RATES
 from engine.analysis.columns import CLASS, MODEL
 from engine.analysis.frontier.points import operating_points
 from engine.analysis.groupings import LEAST, LEFT_OUT, Grouping, group_rows, group_unfairness_table, grouping_of
@@ -40,9 +41,12 @@ def unfairness(
     answers = [sides["predictions"]] if before is None else [sides["before"], sides["predictions"]]
     levels = pd.DataFrame({"run": "model", "level": range(2 - len(answers), 2)})
     grouping = grouping_of(pd.DataFrame({"group": sides["groups"]}), "group", least=1)
-    rows = group_rows(levels, np.stack([answer == truth for answer in answers]), grouping)
+    classes = np.unique(np.concatenate([truth, *answers]))
+    positive = truth == classes[1] if len(classes) == 2 and groups is not None else None
+    rows = group_rows(levels, np.stack([answer == truth for answer in answers]), grouping, positive)
     table = group_unfairness_table(levels.assign(**dict.fromkeys(MODEL, ""), seed=0, sparsity=0.0), rows)
-    return table.iloc[-1][list(UNFAIRNESS)].astype(float).rename("unfairness")
+    measures = [*UNFAIRNESS, *(BINARY_RATES if positive is not None else ())]
+    return table.iloc[-1][measures].astype(float).rename("unfairness")
 
 
 def study_points(study: Study, fair_between: str | Sequence[str] = CLASS, least: int = LEAST) -> pd.DataFrame:
@@ -104,6 +108,8 @@ class _Tested:
 
     labels: np.ndarray
     grouping: Grouping
+    positive: np.ndarray | None = None
+    """Of a binary target, which examples are of the second class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +119,7 @@ class _Answers:
     models: pd.DataFrame
     right: np.ndarray
     grouping: Grouping
+    positive: np.ndarray | None = None
 
 
 def _columns(fair_between: str | Sequence[str]) -> tuple[str, ...]:
@@ -142,7 +149,7 @@ def _tested(study: Study, levels: pd.DataFrame, fair_between: str | Sequence[str
     """Run -> what it was tested on, for every run whose examples have the columns."""
     columns = _columns(fair_between)
     sets = {
-        name: _Tested(table["label"].to_numpy(), grouping_of(table, columns, least))
+        name: _Tested(table["label"].to_numpy(), grouping_of(table, columns, least), _positive(study, name, table))
         for name, table in _example_sets(study, levels, columns).items()
         if set(columns) <= {*table, CLASS}
     }
@@ -150,14 +157,20 @@ def _tested(study: Study, levels: pd.DataFrame, fair_between: str | Sequence[str
     return {run: sets[name] for run, name in names.items() if name in sets}
 
 
+def _positive(study: Study, name: str, examples: pd.DataFrame) -> np.ndarray | None:
+    """Which examples are of the second class, where there are two."""
+    return examples["label"].to_numpy() == 1 if len(study.class_facts(name)) == 2 else None
+
+
 def _answers(study: Study, tested: Mapping[str, _Tested]) -> Iterator[_Answers]:
     """What each run gets right, one run at a time."""
     for run, examples in tested.items():
         numbers, predictions = study.prediction_matrix(run)
         models = pd.DataFrame({"run": run, "level": numbers})
-        yield _Answers(models, predictions == examples.labels, examples.grouping)
+        yield _Answers(models, predictions == examples.labels, examples.grouping, examples.positive)
 
 
 def _counted(answers: Iterable[_Answers]) -> pd.DataFrame:
     """One row per run, level and group: place, group, n, correct."""
-    return pd.concat([group_rows(part.models, part.right, part.grouping) for part in answers], ignore_index=True)
+    parts = [group_rows(part.models, part.right, part.grouping, part.positive) for part in answers]
+    return pd.concat(parts, ignore_index=True)

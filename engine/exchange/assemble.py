@@ -130,6 +130,8 @@ def _order(collected: ExampleSet) -> np.ndarray:
     ids = collected.ids.texts
     if collected.is_known:
         return np.arange(len(ids))
+    if collected.order is not None and set(collected.order) == set(ids):
+        return np.array([collected.ids.number[text] for text in collected.order], np.int64)
     if all(WHOLE.match(text) for text in ids):
         return np.argsort(np.array([int(text) for text in ids]), kind="stable")
     return np.array(sorted(range(len(ids)), key=lambda number: _natural_key(ids[number])), np.int64)

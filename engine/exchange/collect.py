@@ -38,6 +38,7 @@ class Part:
 def collect_examples(parts: Sequence[Part], known: Sequence[ExampleSet] = ()) -> list[ExampleSet]:
     """All rows of the files, one set of examples per data set and split; `known` has those of the study."""
     sets = {(own.dataset, own.split): own for own in known}
+    n_before = {pair: len(own.batches) for pair, own in sets.items()}
     for number, part in enumerate(parts):
         for own in sets.values():
             own.files.append(part.name)
@@ -46,7 +47,7 @@ def collect_examples(parts: Sequence[Part], known: Sequence[ExampleSet] = ()) ->
             _collect_part(part, sets, before)
         except PruneScopeError as error:
             raise PruneScopeError(f"{part.name}: {error}") if len(parts) > 1 else error from None
-    return [own for own in sets.values() if len(own.files) > (1 if own.is_known else 0) and own.batches]
+    return [own for pair, own in sets.items() if len(own.batches) > n_before.get(pair, 0)]
 
 
 def _collect_part(part: Part, sets: dict[tuple[str, str], ExampleSet], files: list[str]) -> None:
@@ -131,7 +132,9 @@ class RowBatch:
         example = self._examples(collected, rows)
         for column, facts in self.mapping.models.items() if self.mapping.layout == "wide" else ():
             number = collected.models.setdefault(self._model_key(column, facts), len(collected.models))
-            given = {role: value for role, value in facts.given().items() if role in FACTS}
+            given = {
+                role: value for role, value in facts.given().items() if role in FACTS and role not in MODEL_NUMBERS
+            }
             for role, value in given.items():
                 collected.facts.setdefault(role, {})[number] = float(value)
             self._add_predictions(collected, rows, np.full(len(rows), number), example, column)
@@ -199,7 +202,7 @@ class RowBatch:
     def _add_facts(self, collected: ExampleSet, model: np.ndarray, rows: np.ndarray) -> None:
         """Note what the models of these rows cost; it is one number for a whole model."""
         for role in FACTS:
-            values = self.number(role)
+            values = None if role in MODEL_NUMBERS else self.number(role)
             if values is None:
                 continue
             own, facts = values[rows], collected.facts.setdefault(role, {})

@@ -73,6 +73,8 @@ class ExampleSet:
     """Names of the files that were read, the one that is being read last; empty text stands for the study."""
     is_known: bool = False
     """Whether the study has these examples, so that their order stands."""
+    order: list[str] | None = None
+    """Ids in the order of the study, where it has such a set; it stands where the ids are the same."""
     ids: Vocabulary = field(default_factory=Vocabulary)
     labels: Vocabulary = field(default_factory=Vocabulary)
     predicted: Vocabulary = field(default_factory=Vocabulary)

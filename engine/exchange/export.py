@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from engine.errors import PruneScopeError
 from engine.exchange.cells import FORMULA
-from engine.exchange.mapping import ClassFacts
+from engine.exchange.mapping import ClassFacts, class_facts_of
 from engine.run_spec import IDENTITY, settings
 from engine.store.files import temporary_beside, write_file
 from engine.store.run_files import RunRecord
@@ -141,13 +141,6 @@ def _sidecar(study: Study, records: Mapping[str, RunRecord], sets: list[str], co
         title=str(study.info.get("title", "")),
         groups=tuple(c for c in columns if c not in attributes),
         attributes=attributes,
-        classes=_class_facts(study.class_facts(sets[0])) if len(sets) == 1 else (),
+        classes=class_facts_of(study.class_facts(sets[0])) if len(sets) == 1 else (),
         runs={key: settings(record.spec) for key, record in records.items()},
-    )
-
-
-def _class_facts(classes: pd.DataFrame) -> tuple[ClassFacts, ...]:
-    return tuple(
-        ClassFacts(str(row["name"]), int(row["n_train"]), None if pd.isna(row["entropy"]) else float(row["entropy"]))
-        for row in classes.to_dict("records")
     )

@@ -1,9 +1,10 @@
 """What a user's columns mean: the record of it, the roles that there are, and when it cannot be followed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
+import pandas as pd
 
 from engine.errors import PruneScopeError
 from engine.exchange.cells import refused, shown, unfit
@@ -12,7 +13,7 @@ from engine.run_spec import RunSpec
 
 NEEDED = ("example", "label", "prediction", "sparsity")
 IDENTITY = ("dataset", "split", "network", "technique", "treatment", "mitigation")
-MODEL_NUMBERS = ("seed", "level", "sparsity", "sparsity_asked", "validation_accuracy", "n_weights", "n_kept")
+MODEL_NUMBERS = ("seed", "level", "sparsity", "sparsity_asked", "validation_accuracy", "n_weights", "n_kept", "bits")
 SCORES = ("probability", "margin", "loss")
 _EXAMPLE_NAMES = (
     *("example_id", "id", "index", "idx", "sample", "sample_id", "sample_idx", "image", "image_id", "file", "filename"),
@@ -156,9 +157,29 @@ def merge_mappings(sidecar: ColumnMapping, given: ColumnMapping) -> ColumnMappin
     )
 
 
-def validate_mapping(mapping: ColumnMapping) -> ColumnMapping:
-    """The mapping, refused where it cannot be followed."""
-    _refuse_missing_roles(mapping)
+def only_columns(mapping: ColumnMapping, names: Sequence[str]) -> ColumnMapping:
+    """The mapping without columns that a file does not have, for one of several files."""
+    there = set(names)
+    return msgspec.structs.replace(
+        mapping,
+        columns={role: column for role, column in mapping.columns.items() if column in there},
+        groups=tuple(name for name in mapping.groups if name in there),
+        attributes=tuple(name for name in mapping.attributes if name in there),
+        models={column: facts for column, facts in mapping.models.items() if column in there},
+    )
+
+
+def class_facts_of(classes: pd.DataFrame) -> tuple[ClassFacts, ...]:
+    """The classes of a study's table as a mapping lists them."""
+    return tuple(
+        ClassFacts(str(row["name"]), int(row["n_train"]), None if pd.isna(row["entropy"]) else float(row["entropy"]))
+        for row in classes.to_dict("records")
+    )
+
+
+def validate_mapping(mapping: ColumnMapping, is_alone: bool = True) -> ColumnMapping:
+    """The mapping, refused where it cannot be followed; a file that is not alone may leave labels to another."""
+    _refuse_missing_roles(mapping, NEEDED if is_alone else tuple(role for role in NEEDED if role != "label"))
     if mapping.layout == "wide":
         _refuse_missing_models(mapping)
     used = mapping.used_columns
@@ -176,9 +197,9 @@ def validate_mapping(mapping: ColumnMapping) -> ColumnMapping:
     return mapping
 
 
-def _refuse_missing_roles(mapping: ColumnMapping) -> None:
+def _refuse_missing_roles(mapping: ColumnMapping, needed: Sequence[str]) -> None:
     per_model = ("prediction", "sparsity") if mapping.layout == "wide" else ()
-    missing = [role for role in NEEDED if not mapping.says(role) and role not in per_model]
+    missing = [role for role in needed if not mapping.says(role) and role not in per_model]
     if missing and not mapping.models:
         missing += [role for role in per_model if not mapping.says(role)]
     if len(missing) == 1:

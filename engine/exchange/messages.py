@@ -2,7 +2,7 @@
 
 import msgspec
 
-from engine.exchange.mapping import ColumnMapping
+from engine.exchange.mapping import ColumnMapping, Constant
 
 Cell = str | int | float | bool | None
 
@@ -16,6 +16,12 @@ class FileToRead(msgspec.Struct, frozen=True):
     sidecar: str = ""
     """Path of the sidecar; empty where there is none."""
     mapping: ColumnMapping = ColumnMapping()
+    facts: dict[str, Constant] = {}
+    """What its path says of all its rows."""
+    kind: str = ""
+    """What it comes from, where that is no plain table: "lm-eval"."""
+    more: "tuple[FileToRead, ...]" = ()
+    """Files that are read with it, as one table."""
 
 
 class PreviewRequest(msgspec.Struct, frozen=True, tag="preview"):
@@ -34,6 +40,10 @@ class StageRequest(msgspec.Struct, frozen=True, tag="stage"):
     seconds: int
     folder: str
     sha256: str = ""
+    study: str = ""
+    """The study that the runs are to join; empty where it is new."""
+    append: bool = False
+    """Whether models join the runs that the study has."""
 
 
 class Preview(msgspec.Struct, frozen=True, tag="preview"):
@@ -62,6 +72,8 @@ class Staged(msgspec.Struct, frozen=True, tag="staged"):
     """The runs are staged."""
 
     example_sets: tuple[ExampleSetSummary, ...]
+    replaced: tuple[str, ...] = ()
+    """Runs of the study that a staged one takes the place of."""
 
 
 class Refused(msgspec.Struct, frozen=True, tag="refused"):

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import threading
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from engine.access import check_may_write
 from engine.errors import PruneScopeError
 from engine.exchange.cells import shown
 from engine.exchange.limits import LIMITS, Limits
-from engine.exchange.mapping import ColumnMapping
+from engine.exchange.mapping import ColumnMapping, Constant
 from engine.exchange.messages import (
     Answer,
     ExampleSetSummary,
@@ -41,7 +42,7 @@ from engine.store.files import (
     write_file,
 )
 from engine.store.people.journal import note_deed
-from engine.store.run_files import INCOMING
+from engine.store.run_files import INCOMING, REPLACED
 from engine.store.study import Study
 
 TOP = Path(__file__).resolve().parents[2]
@@ -60,6 +61,17 @@ class Source:
     path: Path
     name: str
     sidecar: Path | None = None
+    facts: Mapping[str, Constant] = field(default_factory=dict)
+    """What its path says of all its rows."""
+    kind: str = ""
+    """What it comes from, where that is no plain table: "lm-eval"."""
+    more: "tuple[Source, ...]" = ()
+    """Files that are read with it, as one table."""
+
+    @property
+    def every(self) -> "tuple[Source, ...]":
+        """The file and those that come with it."""
+        return self, *self.more
 
 
 @dataclass(frozen=True)
@@ -80,20 +92,33 @@ def preview_file(source: Source, mapping: ColumnMapping = ColumnMapping(), limit
 
 
 def import_file(
-    source: Source, study: Study, mapping: ColumnMapping = ColumnMapping(), title: str = "", limits: Limits = LIMITS
+    source: Source,
+    study: Study,
+    mapping: ColumnMapping = ColumnMapping(),
+    title: str = "",
+    limits: Limits = LIMITS,
+    *,
+    append: bool = False,
 ) -> Imported:
-    """Add the file's runs to the study, all of them or, where anything is wrong, none."""
+    """Add the file's runs to the study, all of them or, where anything is wrong, none.
+
+    With `append` its models join the runs of the same technique, network and seed that the study has.
+    """
     who = check_may_write("an import")
     target = study.path.resolve()
     if not PLAIN_NAME.match(target.name):
         raise PruneScopeError(f"{target.name!r} is no name for a study; use letters, digits, '.', '_' and '-'.")
     folder = temporary_beside(target)
     try:
-        file, digest = _file_to_read(source, mapping), _digest(source.path)
-        request = StageRequest(file, limits.megabytes, limits.seconds, str(folder), digest)
+        file, digest = _file_to_read(source, mapping), _digest([own.path for own in source.every])
+        joins = str(target) if target.is_dir() else ""
+        before = Study(target).runs()
+        request = StageRequest(file, limits.megabytes, limits.seconds, str(folder), digest, joins, append)
         answer = ask_child(request, source)
         assert isinstance(answer, Staged)
         with one_at_a_time(target.parent):
+            if append and Study(target).runs() != before:
+                raise PruneScopeError(f"Somebody else imported into {target.name} meanwhile; try again.")
             new = _join(Study(target), Study(folder), answer, title or source.name)
     finally:
         remove_folder(folder)
@@ -101,12 +126,15 @@ def import_file(
             remove_left_beside(target.parent)
     n_runs = sum(summary.n_runs for summary in answer.example_sets)
     note_deed(target, who, "imported", f"{source.name}: {new} new runs")
-    return Imported(new, n_runs - new, answer.example_sets)
+    return Imported(new, max(0, n_runs - new), answer.example_sets)
 
 
 def _file_to_read(source: Source, mapping: ColumnMapping) -> FileToRead:
     sidecar = str(source.sidecar.resolve()) if source.sidecar else ""
-    return FileToRead(str(source.path.resolve()), source.name[:200], sidecar, mapping)
+    more = tuple(_file_to_read(own, mapping) for own in source.more)
+    return FileToRead(
+        str(source.path.resolve()), source.name[:200], sidecar, mapping, dict(source.facts), source.kind, more
+    )
 
 
 def ask_child(request: Request, source: Source) -> Answer:
@@ -173,8 +201,12 @@ def _signal_words(number: int) -> str:
         return f"signal {number}"
 
 
-def _digest(path: Path) -> str:
-    return file_digest(path.read_bytes()) if path.stat().st_size < 1 << 28 else ""
+def _digest(paths: Sequence[Path]) -> str:
+    """Digest of a file, or of the digests of several; empty where they are too large to read them once more."""
+    if sum(path.stat().st_size for path in paths) >= 1 << 28:
+        return ""
+    digests = [file_digest(path.read_bytes()) for path in paths]
+    return digests[0] if len(digests) == 1 else file_digest("".join(sorted(digests)).encode())
 
 
 def _has_run(study: Study, staged: Study, key: str) -> bool:
@@ -212,8 +244,10 @@ def _join(study: Study, staged: Study, answer: Staged, title: str) -> int:
     then put in place: by this process or, should it be killed, by the next who opens the study.
     """
     study.take_incoming()
-    present = [key for key in staged.runs() if _has_run(study, staged, key)]
+    present = [key for key in staged.runs() if key not in answer.replaced and _has_run(study, staged, key)]
     n_new = len(staged.runs()) - len(present)
+    if answer.replaced:
+        write_file(staged.path / REPLACED, json.dumps(sorted(answer.replaced)).encode())
     for summary in answer.example_sets:
         study.check_example_name(summary.example_set)
         _check_examples(study, staged, summary.example_set)

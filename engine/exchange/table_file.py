@@ -1,9 +1,12 @@
-"""What lies in a user's file: its columns and, batch by batch, its rows. CSV and Parquet only; all else is refused."""
+"""What lies in a user's file: its columns and, batch by batch, its rows. CSV and JSON lines, packed by gzip or not, and
+Parquet; all else is refused."""
 
 import codecs
 import csv
+import gzip
 import io
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +17,13 @@ import pyarrow.parquet as pq
 from engine.errors import PruneScopeError
 from engine.exchange.cells import refused, shown
 from engine.exchange.limits import LIMITS
+from engine.exchange.sources.json_lines import json_batches, json_columns, open_binary
+from engine.exchange.sources.lm_eval import sample_batches
 
 MAGIC = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
     b"PK\x05\x06": "an empty zip archive",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
-    b"\x1f\x8b": "compressed by gzip",
     b"BZh": "compressed by bzip2",
     b"\xfd7zXZ": "compressed by xz",
     b"\x28\xb5\x2f\xfd": "compressed by zstd",
@@ -39,9 +43,9 @@ MAGIC = {
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
     b"<": "HTML or XML",
-    b"{": "JSON",
-    b"[": "JSON",
+    b"[": "one JSON list; bring JSON lines, one object a line",
 }
+GZIP = b"\x1f\x8b"
 PICKLES = tuple(bytes([128, version]) for version in range(1, 6))
 DELIMITERS = ",;\t"
 BATCH = 65_536
@@ -61,7 +65,7 @@ class Table:
 
     def batches(self, columns: list[str] | None = None) -> Iterator[tuple[int, dict[str, pa.Array]]]:
         """Number of the first row, and the columns asked for, a few thousand rows at a time."""
-        read = _csv_batches if self.kind == "csv" else _parquet_batches
+        read = READERS[self.kind]
         first = 1
         for batch in read(self, list(self.names) if columns is None else columns):
             if first + batch.num_rows - 1 > LIMITS.rows:
@@ -89,12 +93,34 @@ def open_table(path: Path) -> Table:
         if tail != b"PAR1":
             raise PruneScopeError("The Parquet file is cut off: its end is missing.")
         return _open_parquet(path)
+    if head.startswith(GZIP):
+        head = _unpacked_head(path)
     if head.startswith(PICKLES):
         raise PruneScopeError("The file is a pickle, which may run programs; bring CSV or Parquet.")
     for magic, kind in MAGIC.items():
         if head.lstrip(b"\xef\xbb\xbf").startswith(magic):
             raise PruneScopeError(f"The file is {kind}, whatever its name says; bring CSV in UTF-8 or Parquet.")
-    return _open_csv(path)
+    if head.lstrip(b"\xef\xbb\xbf").startswith(b"{"):
+        return Table(path, "json", _checked(json_columns(path)))
+    try:
+        return _open_csv(path)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise PruneScopeError(f"The file cannot be unpacked: {_first_line(error)}.") from error
+
+
+def _unpacked_head(path: Path) -> bytes:
+    try:
+        with open_binary(path) as file:
+            head = file.read(16)
+    except (OSError, EOFError, zlib.error) as error:
+        raise PruneScopeError(f"The file cannot be unpacked: {_first_line(error)}.") from error
+    if not head.strip() or head.startswith((GZIP, b"PAR1")):
+        raise PruneScopeError("The file unpacks to nothing that is a table; bring CSV or JSON lines.")
+    return head
+
+
+def _json_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    return json_batches(table.path, columns)
 
 
 def _checked(names: list[str]) -> tuple[str, ...]:
@@ -154,7 +180,7 @@ def _parquet_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatc
 
 
 def _open_csv(path: Path) -> Table:
-    with open(path, "rb") as file:
+    with open_binary(path) as file:
         raw = file.readline(LIMITS.row_bytes)
         second = file.readline(LIMITS.row_bytes)
     if len(raw) >= LIMITS.row_bytes:
@@ -174,7 +200,7 @@ def _open_csv(path: Path) -> Table:
 def _check_encoding(path: Path) -> None:
     """Refuse what is not UTF-8, with the row where it first is not."""
     decoder, row = codecs.getincrementaldecoder("utf-8")(), 0
-    with open(path, "rb") as file:
+    with open_binary(path) as file:
         while part := file.read(1 << 22):
             if b"\0" in part:
                 where = row + part[: part.index(b"\0")].count(b"\n")
@@ -193,6 +219,13 @@ def _check_encoding(path: Path) -> None:
         raise PruneScopeError(f"Row {row:,} is cut off in the middle of a letter.") from None
 
 
+def _bytes_of(path: Path) -> pa.NativeFile:
+    file = pa.OSFile(str(path))
+    is_packed = file.read(2) == GZIP
+    file.seek(0)
+    return pa.CompressedInputStream(file, "gzip") if is_packed else file
+
+
 def _csv_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
     invalid_rows: list[tuple[int, int, int]] = []
 
@@ -203,7 +236,7 @@ def _csv_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
     names = [*(f"__lead{number}" for number in range(table.n_lead)), *table.names]
     try:
         with pacsv.open_csv(
-            table.path,
+            _bytes_of(table.path),
             pacsv.ReadOptions(use_threads=False, block_size=LIMITS.row_bytes, column_names=names, skip_rows=1),
             pacsv.ParseOptions(delimiter=table.delimiter, invalid_row_handler=keep_invalid),
             pacsv.ConvertOptions(
@@ -228,3 +261,11 @@ def _csv_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
 
 def _first_line(error: BaseException) -> str:
     return shown(str(error).splitlines()[0] if str(error) else type(error).__name__, 160)
+
+
+READERS: dict[str, Callable[[Table, list[str]], Iterator[pa.RecordBatch]]] = {
+    "csv": _csv_batches,
+    "json": _json_batches,
+    "parquet": _parquet_batches,
+    "lm-eval": lambda table, columns: sample_batches(table.path, columns),
+}

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from engine.errors import PruneScopeError
+from engine.plain_names import PLAIN_NAME
 from engine.run_spec import SCHEMA, RunSpec, settings, spec_from_settings
 from engine.store.files import (
     PLACEHOLDER,
@@ -25,7 +26,7 @@ from engine.store.files import (
 from engine.store.parquet import from_parquet, to_parquet
 from engine.store.run_tables import RunTables
 
-SPEC, INCOMING = "spec.json", "incoming"
+SPEC, INCOMING, REPLACED = "spec.json", "incoming", "replaced.json"
 _FACTS = {"schema", "key", "settings", "provenance", "files"}
 
 
@@ -140,11 +141,22 @@ class RunFiles:
                 final = self.path / path.relative_to(folder)
                 if path.exists() and not final.exists():
                     publish(path, final)
+            for key in self._replaced_by(folder):  # out of the way, by a rename, before the new one is put in place
+                if (self.path / "runs" / key).is_dir() and not (folder / "old" / key).exists():
+                    publish(self.path / "runs" / key, folder / "old" / key)
             for path in sorted((folder / "runs").glob("*")):
                 publish(path, self.path / "runs" / path.name)
             remove_folder(folder)
         if waiting.is_dir():
             remove_folder(waiting)
+
+    @staticmethod
+    def _replaced_by(folder: Path) -> list[str]:
+        """Runs that what was handed over takes the place of, each of them once."""
+        try:
+            return [str(key) for key in json.loads((folder / REPLACED).read_bytes()) if PLAIN_NAME.match(str(key))]
+        except (OSError, ValueError):
+            return []
 
     def read_bytes(self, name: str) -> bytes:
         """Content of a file of the study by its path in it, or a refusal that says what is wrong."""

@@ -126,7 +126,7 @@ def test_one_models_answers_are_measured_whatever_the_size_of_groups() -> None:
     labels, said = ["a", "b", "a", "b"], ["a", "b", "a", "a"]
     values = ps.unfairness(labels, said, ["x", "x", "y", "y"], before=labels)
     assert values["max_min"] == 0.5 and values["largest_loss"] == 0.5 and np.isnan(values["excessive_loss_gap"])
-    assert isinstance(values, pd.Series) and list(values.index) == list(UNFAIRNESS)
+    assert isinstance(values, pd.Series) and list(values.index)[: len(UNFAIRNESS)] == list(UNFAIRNESS)
 
 
 def test_figure_names_the_grouping_on_its_axis(study: Study) -> None:
