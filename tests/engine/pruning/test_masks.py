@@ -13,6 +13,7 @@ from engine.networks.network_table import NETWORKS
 from engine.pruning.masks import Cut, EmptyLayer, count_all, count_kept, cut_masks, full_masks, prunable, sparsity
 from engine.pruning.techniques import TECHNIQUES, TechniqueRow
 from engine.training.seeding import generator
+from tests.support.networks.small_networks import small_network
 
 FULL = bool(os.environ.get("PRUNESCOPE_FULL"))
 PAGANINI = (
@@ -44,9 +45,11 @@ def prune_by_torch(network: nn.Module, technique: str, share: float) -> None:
 
 
 def small(name: str) -> nn.Module:
-    """The network of the table; AlexNet has small linear layers unless PRUNESCOPE_FULL is set, which takes minutes."""
+    """The network of the table; AlexNet has small linear layers and ResNet few channels unless PRUNESCOPE_FULL is set,
+    which takes minutes."""
     torch.manual_seed(3)
-    network = NETWORKS[name].build(1, NETWORKS[name].size or 28, 10)
+    narrow = name == "resnet18" and not FULL
+    network = small_network(name, 1) if narrow else NETWORKS[name].build(1, NETWORKS[name].size or 28, 10)
     if name == "alexnet" and not FULL:
         network.classifier = nn.Sequential(nn.Linear(256 * 36, 64), nn.ReLU(), nn.Linear(64, 64), nn.Linear(64, 10))
     for weight in prunable(network).values():
