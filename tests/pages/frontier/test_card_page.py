@@ -163,7 +163,7 @@ def test_costs_are_axes_floors_and_columns(open_page: OpenPage, costly: Path) ->
     app.slider(key="ms-slide").set_value(1.7).run()
     front = next(t.value for t in app.dataframe if "wins at weights" in t.value)
     assert not app.exception and front["level"].min() == 3 and app.number_input(key="ms").value == 1.7
-    assert "kb" in app.query_params and "ms" in app.query_params
+    assert "ms" in app.query_params
 
 
 def test_without_costs_there_is_neither_axis_nor_floor(open_page: OpenPage) -> None:
