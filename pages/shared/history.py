@@ -47,7 +47,8 @@ def take_address(shared: tuple[str, ...]) -> None:
     context = get_script_run_ctx()
     if context is None:
         return
-    said = parse_qs(context.query_string, keep_blank_values=True)
+    # The browser adds what its controls hold to what a link says, so that a setting may stand there twice.
+    said = {key: list(dict.fromkeys(v)) for key, v in parse_qs(context.query_string, keep_blank_values=True).items()}
     if not context.is_history_navigation:
         said = {key: values for key, values in said.items() if key in shared}
     with context.session_state.query_params() as known:

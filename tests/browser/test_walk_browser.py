@@ -18,6 +18,7 @@ N_STEPS = int(os.environ.get("PRUNESCOPE_WALK_STEPS", "150"))
 START = "/frontier?study=made"
 
 
+@pytest.mark.timeout(60 + 20 * N_STEPS)
 def test_no_walk_breaks_a_page(visit: Callable[..., Watched]) -> None:
     watched = visit()
     page = watched.open(START)
