@@ -27,7 +27,7 @@ networks = ["lenet"]
 techniques = ["global_unstructured"]
 seeds = [0, 1]
 [grid.protocol]
-epochs = 30
+epochs = 25
 levels = 20
 learning_rate = 0.05
 """
@@ -46,8 +46,8 @@ def page(browser: Browser) -> Iterator[Page]:
 def open_run(page: Page, home: str, study: str = "empty", what: str = "") -> None:
     """Open the Run page on a study."""
     page.goto(f"{home}/run?study={study}{what}")
-    expect(page.locator(QUIET)).to_be_visible()
     expect(page.get_by_text("Run something")).to_be_visible()
+    expect(page.get_by_test_id("stRadio").or_(page.get_by_text("What to run")).first).to_be_visible()
 
 
 def has_level(job: Job, level: int) -> bool:
@@ -102,7 +102,7 @@ def test_a_job_outlives_its_server_and_is_paused_killed_and_gone_on_with(page: P
             expect(page.get_by_text("no finished run")).to_have_count(0)
         assert "Traceback" not in served.said()
     undisturbed = tmp_path / "undisturbed"
-    request = small_request(tmp_path, epochs=30, levels=20)
+    request = small_request(tmp_path, epochs=25, levels=20)
     run_sweep(request.preset, RunContext(undisturbed, tmp_path, "cpu"), 2, lambda event: None)
     assert_same_tables(study, undisturbed)
 
