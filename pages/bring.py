@@ -29,7 +29,9 @@ with st.expander("What a file looks like"):
 # -- the file ---------------------------------------------------------------------------------------------------------
 left, right = st.columns([2, 1], gap="large")
 file = left.file_uploader("Predictions", ["csv", "tsv", "txt", "parquet", "pq"], key="file")
-sidecar = right.file_uploader("Sidecar, if there is one", ["json"], key="sidecar", help="An export writes it beside.")
+sidecar = right.file_uploader(
+    "Description file (optional)", ["json"], key="sidecar", help="An export writes it beside."
+)
 if file is None:
     st.stop()
 seen = steps.previewed(file, sidecar)

@@ -113,7 +113,7 @@ def show_page(frame: Frame) -> None:
         steps = {formats.sparsity(value): int(level) for level, value in sparsities.items()}
         usual = max((level for level in steps.values() if sparsities[level] <= 0.901), default=0)
         shown = bound.selectbox(
-            "In words at",
+            "Sparsity in the sentence",
             list(steps),
             index=opening_index(list(steps.values()), opening_level(frame, steps.values(), usual)),
             key="level",

@@ -203,7 +203,7 @@ def _study() -> str | None:
     names = catalog.study_names()
     if not names:
         return None
-    return str(bound.selectbox("Study", names, key="study", help="A folder of finished runs."))
+    return str(bound.selectbox("Study", names, key="study", help="Finished runs that belong together."))
 
 
 def _experiment(experiments: list[Experiment]) -> Experiment:
@@ -252,7 +252,7 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
     )
     ways = {treatment_name(key): key for key in sorted(map(str, rows["treatment"].cat.categories), reverse=True)}
     treatments = bound.pills(
-        "Treatments",
+        "After each cut",
         list(ways),
         default=list(ways),
         format_func=formats.plain,  # pills read markdown

@@ -313,7 +313,7 @@ def test_sentence_names_the_class_that_falls_first(open_page: OpenPage, study_ro
     assert f"the total loses {-100 * change:.1f} points" in said
     rows = study.classes()
     shares = first_falls(rows[(rows["technique"] == "random_unstructured") & (rows["treatment"] == "finetune")])
-    assert f"Of 500 resamples of the seeds, {100 * shares.get(most['class'], 0):.0f} % name it first" in said
+    assert f"How sure: {100 * shares.get(most['class'], 0):.0f} % of 500 re-draws of the runs name it first" in said
 
 
 def test_a_class_without_examples_has_no_curve(open_page: OpenPage) -> None:

@@ -96,7 +96,7 @@ def choose_mapping(preview: Preview) -> ColumnMapping:
         more = _choose_roles([role for role in OTHERS if not wide or role in DEFAULTS], guessed, names)
         columns, constants = columns | more[0], constants | more[1]
         classes = st.text_input(
-            "All classes in their order, set apart by commas",
+            "All classes in their order, comma-separated",
             ", ".join(facts.name for facts in guessed.classes),
             key="classes",
             help="Needed only where a model predicts a class that no example has.",
@@ -152,7 +152,7 @@ def _choose_roles(
                 columns[role] = str(chosen)
             elif role in TEXTS:
                 usual = str(guessed.constants.get(role, DEFAULTS[role]))
-                constants[role] = st.text_input(f"{label} of all rows", usual, key=f"constant-{role}", width=200)
+                constants[role] = st.text_input(f"{label} (for all rows)", usual, key=f"constant-{role}", width=200)
     return columns, constants
 
 

@@ -45,8 +45,8 @@ def fall_details(
         sentences.append(
             f"Its accuracy goes from {formats.percent(fall['dense_accuracy'])} ({_baseline(fall)}) to "
             f"{formats.percent(fall['accuracy'])} {formats.plus_minus(fall['low'], fall['high'])} "
-            f"(n {formats.count(fall['n'])}, {formats.seeds(fall['n_seeds'])}). Fallen means: more than "
-            f"{formats.points_in_words(DROP, 0)} below {_baseline(fall)} at this and every sparser level."
+            f"(n {formats.count(fall['n'])}, {formats.seeds(fall['n_seeds'])}). Falling means: more than "
+            f"{formats.points_in_words(DROP, 0)} below {_baseline(fall)} from there on."
         )
         if shares is not None and len(shares):
             sentences.append(_agreement(shares, int(fall["class"]), names))
@@ -87,7 +87,9 @@ def technique_table(curves: pd.DataFrame) -> pd.DataFrame:
 
 def _agreement(shares: pd.Series, number: int, names: Mapping[int, str]) -> str:
     """How often resampled seeds name the same class, and which other they name most."""
-    text = f"Of {N_RESAMPLES} resamples of the seeds, {formats.percent(shares.get(number, 0.0), 0)} name it first"
+    text = (
+        f"How sure: {formats.percent(shares.get(number, 0.0), 0)} of {N_RESAMPLES} re-draws of the runs name it first"
+    )
     others = shares.drop(number, errors="ignore")
     if others.empty:
         return f"{text}."

@@ -66,8 +66,8 @@ def not_whole(catalog: Catalog) -> list[str]:
         sentences.append(f"{_runs(len(catalog.broken))} left out: {_some(list(catalog.broken.values()))}")
     stopped = catalog.runs[catalog.runs["stopped"].astype(str) != ""]
     if len(stopped):
-        reasons = [f"{row.run}: {row.stopped}" for row in stopped.itertuples()]
-        sentences.append(f"{_runs(len(stopped))} stopped early: {_some(reasons)}")
+        reasons = list(dict.fromkeys(map(str, stopped["stopped"])))
+        sentences.append(f"{_runs(len(stopped))} ended early: {_some(reasons)}")
     return sentences
 
 
