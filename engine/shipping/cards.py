@@ -158,6 +158,10 @@ def _cost_table(shipped: Shipped) -> list[str]:
         was, now = dense["milliseconds"][batch], here["milliseconds"][batch]
         words = [f"{time['median']:.3g} ({time['low']:.3g} to {time['high']:.3g})" for time in (was, now)]
         lines.append(f"| milliseconds, batch of {batch.removeprefix('batch_')} | {words[0]} | {words[1]} |")
+    for batch, now in here.get("cuda_milliseconds", {}).items():
+        was = dense["cuda_milliseconds"][batch]
+        words = [f"{time['median']:.3g} ({time['low']:.3g} to {time['high']:.3g})" for time in (was, now)]
+        lines.append(f"| milliseconds on CUDA, batch of {batch.removeprefix('batch_')} | {words[0]} | {words[1]} |")
     if here["milliseconds"]:
         timed = f"Milliseconds: median and middle half of calls taken in turns, one thread, {shipped.timed_on}."
         lines += ["", timed]

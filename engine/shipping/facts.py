@@ -13,7 +13,7 @@ import engine
 from engine.analysis.example_columns import group_columns
 from engine.run_spec import settings
 from engine.shipping.model.measure import Costs
-from engine.shipping.shipped_record import GroupRow
+from engine.shipping.shipped_record import GroupRow, Shipped
 from engine.shipping.trained import Trained
 from engine.store.study import Study, examples_name
 
@@ -48,8 +48,30 @@ def group_rows(examples: pd.DataFrame, class_names: Sequence[str], compared: Com
 def cost_facts(costs: Costs) -> dict[str, Any]:
     """Costs as the record says them."""
     facts = asdict(costs)
-    timed = {f"batch_{batch}": asdict(timing) for batch, timing in costs.milliseconds.items()}
-    return {**{name: value for name, value in facts.items() if name != "milliseconds"}, "milliseconds": timed}
+    for name in ("milliseconds", "cuda_milliseconds"):
+        facts[name] = {f"batch_{batch}": timing for batch, timing in facts[name].items()}
+    return facts
+
+
+def measure_rows(shipped: Shipped) -> list[dict[str, Any]]:
+    """What a shipped model took, as the study's table of measures has it."""
+    rows = []
+    for name, device in (("milliseconds", shipped.timed_on), ("cuda_milliseconds", "cuda")):
+        for batch, timing in shipped.costs.get(name, {}).items():
+            rows.append(
+                {
+                    "run": shipped.run,
+                    "level": shipped.level,
+                    "batch": int(batch.removeprefix("batch_")),
+                    "device": device,
+                    "milliseconds": timing["median"],
+                    "low": timing["low"],
+                    "high": timing["high"],
+                    "dense_milliseconds": shipped.dense_costs[name][batch]["median"],
+                    "measured": shipped.made,
+                }
+            )
+    return rows
 
 
 def origin(study: Study, trained: Trained, run: str) -> dict[str, Any]:

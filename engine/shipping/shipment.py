@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+import torch
 from torch import Tensor
 
 from engine.errors import PruneScopeError
@@ -15,7 +16,8 @@ from engine.run_spec import Watcher
 from engine.shipping.baseline_run import baseline_of
 from engine.shipping.cards import bill_of_materials, model_card
 from engine.shipping.decision.laid_in import decision_files
-from engine.shipping.facts import Compared, cost_facts, group_rows, origin
+from engine.shipping.facts import Compared, cost_facts, group_rows, measure_rows, origin
+from engine.shipping.model.device_timing import device_timings
 from engine.shipping.model.measure import BATCHES, Costs, Timing, processor_name, timings
 from engine.shipping.model.model_files import ModelFiles, float_files, model_files
 from engine.shipping.model.onnx_file import OUTPUT, onnx_answers
@@ -25,6 +27,7 @@ from engine.shipping.ship_folder import digests, write_folder
 from engine.shipping.shipped_record import RECORD, Shipped
 from engine.shipping.trained import Trained, trained_network, untrained
 from engine.store.parquet import to_parquet
+from engine.store.records.measures import write_measures
 from engine.store.study import Study, examples_name
 from engine.training.costs import macs, weight_counts, zipped
 from engine.training.device import pick_device, reproducible
@@ -75,7 +78,17 @@ def ship(study: Study, order: Order) -> Shipped:
     shipped = msgspec.structs.replace(shipped, files=digests(contents))
     cards = {"README.md": model_card(shipped).encode(), "bom.json": bill_of_materials(shipped).encode()}
     write_folder(order.to, {**contents, **cards, RECORD: msgspec.json.format(msgspec.json.encode(shipped))})
+    _keep_measures(study, order, shipped)
     return shipped
+
+
+def _keep_measures(study: Study, order: Order, shipped: Shipped) -> None:
+    """Lay what was measured into the study; one that cannot be written to is told, and the model is shipped all the
+    same."""
+    try:
+        write_measures(study, measure_rows(shipped))
+    except PruneScopeError as error:
+        order.tell(f"What was measured is in the folder only: {error}")
 
 
 def _evidence(study: Study, order: Order, trained: Trained) -> _Evidence:
@@ -124,14 +137,25 @@ def _costs(made: ModelFiles, dense: ModelFiles, images: Tensor) -> tuple[Costs, 
             calls = [partial(one.session.run, [OUTPUT], shown) for one in pair if one.session is not None]
             for times, timing in zip(timed, timings(calls), strict=True):
                 times[batch] = timing
-    return _cost(made, images, timed[0]), _cost(dense, images, timed[1])
+    on_card: list[dict[int, Timing]] = [{}, {}]
+    if torch.cuda.is_available() and made.network is made.counted:
+        for batch in BATCHES:
+            found = device_timings([one.network for one in pair], images[:batch], torch.device("cuda"))
+            for times, timing in zip(on_card, found, strict=True):
+                times[batch] = timing
+    return _cost(made, images, timed[0], on_card[0]), _cost(dense, images, timed[1], on_card[1])
 
 
-def _cost(one: ModelFiles, images: Tensor, timed: dict[int, Timing]) -> Costs:
+def _cost(one: ModelFiles, images: Tensor, timed: dict[int, Timing], on_card: dict[int, Timing]) -> Costs:
     content = one.contents.get("model.safetensors") or one.contents["model.pt2"]
     counts = weight_counts(one.counted)
     return Costs(
-        **counts, macs=macs(one.counted, images), bytes=one.n_bytes, bytes_zipped=zipped(content), milliseconds=timed
+        **counts,
+        macs=macs(one.counted, images),
+        bytes=one.n_bytes,
+        bytes_zipped=zipped(content),
+        milliseconds=timed,
+        cuda_milliseconds=on_card,
     )
 
 

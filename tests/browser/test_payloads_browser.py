@@ -82,7 +82,7 @@ def test_names_are_text_in_tables_and_the_record(visit: Callable[..., Watched], 
     record = visit()
     record.home = "file:"
     record.page.goto(f"file://{tmp_path / 'record.html'}")
-    expect(record.page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    expect(record.page.locator(".first svg").first).to_be_visible()
     text = words(record.page)
     assert not [payload for payload in PAYLOADS if squeezed(payload) not in text]
     back = [found for found in record.page.evaluate(INJECTED) if found.startswith(f'<a href="{watched.home}/frontier?')]

@@ -3,7 +3,7 @@
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,8 @@ class Costs:
     bytes: int
     bytes_zipped: int
     milliseconds: dict[int, Timing]
+    cuda_milliseconds: dict[int, Timing] = field(default_factory=dict)
+    """The same by torch on a graphics card, where there is one."""
 
 
 def timings(calls: Sequence[Callable[[], object]], rounds: int = 60, seconds: float = 4.0) -> list[Timing]:

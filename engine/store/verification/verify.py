@@ -18,6 +18,8 @@ from engine.store.annotations import broken_marks
 from engine.store.files import checked_tensors, publish, remove_folder, write_file
 from engine.store.images import image_sets, read_images
 from engine.store.records.decisions import broken_decisions
+from engine.store.records.measures import FILE as MEASURES
+from engine.store.records.measures import broken_measures
 from engine.store.study import Study
 from engine.store.verification.run_checks import Tested, check_runs, in_words
 
@@ -69,6 +71,7 @@ def verify_study(study: Study, workers: int = 1, only: Sequence[str] | None = No
     found += [Fault(*one) for one in broken_analyses(study)]
     found += [Fault(name, "It is no mark that was written here.") for name in broken_marks(study)]
     found += [Fault(*one) for one in broken_decisions(study)]
+    found += [Fault(MEASURES, reason)] if (reason := broken_measures(study)) else []
     return found + list(_broken_notes(study)) + list(_broken_snapshots(study))
 
 
@@ -101,6 +104,9 @@ def set_aside(study: Study, fault: Fault) -> str:
         for path in (study.path / kind).glob(f"{name}.*"):
             path.unlink(missing_ok=True)
         return "removed; `analyse` makes it again"
+    if kind == MEASURES:
+        (study.path / MEASURES).unlink(missing_ok=True)
+        return "removed; shipping measures again"
     if kind == "catalog":
         remove_folder(study.path / "catalog")
         return "made anew from the runs"

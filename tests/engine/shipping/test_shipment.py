@@ -20,10 +20,13 @@ from engine.runs.run import run_experiment
 from engine.runs.workspace import open_workspace
 from engine.shipping.decision.decision_facts import record_values
 from engine.shipping.model import model_files, onnx_file
+from engine.shipping.model.device_timing import device_timings
 from engine.specs.checks import validate_spec
 from engine.store import files as store_files
 from engine.store.records.decisions import approve, propose, withdraw
+from engine.store.records.measures import measured_models, read_measures
 from engine.store.study import Study
+from engine.store.verification.verify import set_aside, verify_study
 from tests.support.decision_records import made_record
 
 ROOT = Path("unused")
@@ -236,3 +239,24 @@ def test_a_decision_ships_along_and_check_asks_whether_it_stands(
     with pytest.raises(PruneScopeError, match="was withdrawn"):
         study.ship(run, 2, tmp_path / "other", decision=new)
     assert not (tmp_path / "other").exists()
+
+
+def test_what_was_measured_is_in_the_study_and_verify_looks_at_it(study: ps.Study, tmp_path: Path) -> None:
+    shipped = study.ship(key_of("finetuned"), 2, tmp_path / "out")
+    rows = measured_models(study, study.levels()[["run", "level", "sparsity"]])
+    rows = rows[(rows["run"] == shipped.run) & (rows["level"] == 2)]
+    assert sorted(rows["batch"]) == [1, 32] and set(rows["device"]) == {shipped.timed_on}
+    one = rows[rows["batch"] == 1].iloc[0]
+    assert one["milliseconds"] == shipped.costs["milliseconds"]["batch_1"]["median"] > 0
+    assert one["dense_milliseconds"] == shipped.dense_costs["milliseconds"]["batch_1"]["median"]
+    assert not [fault for fault in verify_study(study) if fault.name == "measures.parquet"]
+    file = study.path / "measures.parquet"
+    file.write_bytes(file.read_bytes()[:-9] + b"x" * 9)
+    (fault,) = [fault for fault in verify_study(study) if fault.name == "measures.parquet"]
+    assert "removed" in set_aside(study, fault) and len(read_measures(study)) == 0
+
+
+def test_a_device_is_timed_in_turns() -> None:
+    networks = [torch.nn.Linear(64, 64), torch.nn.Linear(64, 2048)]
+    small, large = device_timings(networks, torch.rand(256, 64), torch.device("cpu"))
+    assert 0 < small.low <= small.median <= small.high and large.median > small.median
