@@ -34,7 +34,12 @@ STYLE = """
 .st-key-brand p {font-size: 1.25rem; font-weight: 600}
 [data-testid="stCaptionContainer"], [class*="st-key-menu-"] summary, [class*="st-key-menu-"] summary p
   {color: inherit; opacity: 0.85}
-@media (max-width: 640px) {.stMainBlockContainer {padding: 3rem 1rem 2rem}}
+@media (max-width: 640px) {
+  .stMainBlockContainer {padding: 3rem 1rem 2rem}
+  [data-testid="stCode"] pre, [data-testid="stCode"] code {white-space: pre-wrap !important; overflow-wrap: anywhere}
+  [data-testid="stTable"] table {table-layout: fixed; width: 100%}
+  [data-testid="stTable"] :is(th, td) {padding: 0.25rem; overflow-wrap: anywhere; font-size: 0.8rem}
+}
 """
 DARK_STYLE = '[data-testid="stMultiSelect"] [data-tag] * {color: #12161B}'
 """Streamlit writes white on the light blue of chosen options."""
