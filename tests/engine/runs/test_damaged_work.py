@@ -14,6 +14,7 @@ from engine.runs.run import RunOutcome, run_experiment
 from engine.specs.checks import validate_spec
 from engine.store.study import Study
 from engine.store.verification.verify import set_aside, verify_study
+from tests.support.harness.turns import cross_in_turn
 from tests.support.run_folders import files_of
 
 ROOT = Path("unused")
@@ -95,11 +96,11 @@ def file_of(study: Study, kind: str) -> Path:
     return next(folder.glob(f"{kind}*"))
 
 
-@pytest.mark.parametrize("damage", [flip, cut, swap, delete])
-@pytest.mark.parametrize("kind", [*KINDS, "dense outcome"])
+@pytest.mark.parametrize(("kind", "damage"), cross_in_turn([*KINDS, "dense outcome"], [flip, cut, swap, delete], 2))
 def test_no_damage_of_work_in_progress_changes_the_result(
     made: Path, stopped: Study, kind: str, damage: Callable[[Path, random.Random], None]
 ) -> None:
+    """Half of kinds x damages each day; all with PRUNESCOPE_FULL."""
     path = file_of(stopped, kind.split()[0])
     path = path.with_suffix(".outcome") if kind == "dense outcome" else path
     damage(path, random.Random(f"{kind} {damage.__name__}"))

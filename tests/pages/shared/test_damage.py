@@ -14,6 +14,7 @@ from engine.store.study import Study
 from engine.store.verification.verify import verify_study
 from pages.shared.menu import MENU
 from tests.pages.conftest import OpenPage
+from tests.support.harness.turns import TURN, in_turn
 from tests.support.studies import make_study
 
 FEW = {"techniques": ("l1_structured", "global_unstructured"), "treatments": ("rewind",), "levels": 2, "examples": 240}
@@ -59,11 +60,12 @@ def cut(path: Path, draw: random.Random) -> None:
 def test_every_page_opens_on_a_damaged_file(
     whole: Path, tmp_path: Path, open_page: OpenPage, kind: str, damage: Callable[[Path, random.Random], None]
 ) -> None:
+    """Half of the pages each day, others for each kind; all with PRUNESCOPE_FULL."""
     study, draw = Study(shutil.copytree(whole, tmp_path / "study")), random.Random(f"{kind} {damage.__name__}")
     path = draw.choice(sorted(study.path.glob(kind)))
     damage(path, draw)
     assert verify_study(study) or kind == "study.toml", path  # what is left may be TOML
-    for file in PAGES:
+    for file in in_turn(PAGES, 2, TURN + KINDS.index(kind)):
         app = open_page(file, "study", tmp_path)
         assert not app.exception, (file, path.relative_to(study.path), app.exception)
 
