@@ -174,12 +174,14 @@ def _contrast(mean: Floats, rate: Floats, other: Floats, where: Layout, sides: _
 
 def clustered_shares(rates: Estimates, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Ends within 0 to 1 of the interval of rates: Wilson's for the number of independent answers that would vary as
-    much, n at most (examples times seeds); where nothing varies, as many as there are clusters."""
+    much, n at most (examples times seeds); where nothing varies, as many as there are clusters. What that adds to a
+    smaller variance is known, not estimated: degrees of freedom rise as `crossed_variance` weights them."""
     share = np.clip(rates.value, 0, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         size = np.where(rates.variance > 0, share * (1 - share) / rates.variance, rates.n_clusters)
     freedom = np.where(np.isnan(rates.freedom), rates.n_clusters - 1, rates.freedom)
     with np.errstate(invalid="ignore"):
+        freedom = freedom * np.maximum(size / n, 1)
         critical = stdtrit(np.where(freedom > 0, freedom, np.nan), 0.5 + confidence / 2)
     return score_interval(share, np.minimum(np.maximum(size, 1e-12), n), critical)
 

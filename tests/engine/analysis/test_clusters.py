@@ -149,6 +149,7 @@ def test_intervals_of_group_changes_cover_the_truth(n_seeds: int, of_writers: fl
         low, high = clustered_shares(estimates, n_seeds * np.array([1000.0, 500.0]))
         rates.append((low[1] <= 0.25) & (high[1] >= 0.25))
     assert 0.93 - SLACK <= np.mean(covered) <= 0.97 + SLACK
+    print(f"{np.mean(covered):.3f}, {np.mean(rates):.3f}")
     assert 0.93 - SLACK <= np.mean(rates) <= 0.97 + SLACK
 
 
@@ -164,9 +165,9 @@ def test_intervals_that_forget_the_writers_are_too_narrow() -> None:
 @pytest.mark.parametrize("of_seeds", [0.0, 0.02])
 @pytest.mark.parametrize("of_writers", [0.0, 0.15])
 def test_tests_reject_as_often_as_they_say(of_writers: float, of_seeds: float) -> None:
-    """At 5 %, 3 to 7 % of the tests reject where the groups do not differ."""
+    """At 5 %, 3 to 7 % of the tests reject where the groups do not differ; 4,000 draws, which tell 3 from 4 %."""
     random, rejected = np.random.default_rng(1), []
-    for _ in range(N_DRAWS):
+    for _ in range(4000 if FULL_RUN else N_DRAWS):
         values, group, writer = simulated(random, 0.0, 6, of_writers, of_seeds)
         rejected.append(clustered_contrasts(values, layout(group, writer, 2)).p[1] < 0.05)
     assert 0.03 - SLACK <= np.mean(rejected) <= 0.07 + SLACK
