@@ -105,6 +105,7 @@ def test_rows_and_stretches_open_cards_and_two_are_compared(visit: Callable[...,
     page = watched.open(ASKED)
     watched.rerun_by(page.get_by_role("button", name="Pin as candidate").first.click)
     expect(page.get_by_text("This is your candidate.")).to_be_visible()
+    page.locator(".st-key-weights").scroll_into_view_if_needed()
     bar = page.locator(".st-key-weights .barlayer .point").last.bounding_box()
     assert bar is not None
     watched.rerun_by(lambda: page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2))
