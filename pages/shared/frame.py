@@ -37,8 +37,9 @@ STYLE = """
 @media (max-width: 640px) {
   .stMainBlockContainer {padding: 3rem 1rem 2rem}
   [data-testid="stCode"] pre, [data-testid="stCode"] code {white-space: pre-wrap !important; overflow-wrap: anywhere}
-  [data-testid="stTable"] table {table-layout: fixed; width: 100%}
-  [data-testid="stTable"] :is(th, td) {padding: 0.25rem; overflow-wrap: anywhere; font-size: 0.8rem}
+  [data-testid="stTableStyledTable"] {table-layout: fixed; width: 100%; min-width: 0 !important}
+  [data-testid="stTableStyledTable"] :is(th, td) {padding: 0.1rem; font-size: 0.75rem}
+  [data-testid="stTableStyledTable"] * {white-space: normal !important; overflow-wrap: anywhere; min-width: 0}
 }
 """
 DARK_STYLE = '[data-testid="stMultiSelect"] [data-tag] * {color: #12161B}'
