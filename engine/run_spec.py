@@ -220,6 +220,14 @@ class RunSpec:
     precision: str = setting(
         "full", About("Precision", "numbers that training computes with", "training", choices="precisions")
     )
+    weights: str = setting(
+        "",
+        About(
+            "Given weights",
+            "a trained network's state_dict (safetensors, or .pt), which stands in the place of the dense training",
+            "training",
+        ),
+    )
 
     @property
     def key(self) -> str:

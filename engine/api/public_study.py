@@ -29,6 +29,7 @@ from engine.store.study import Study as RecordedStudy
 from engine.study_folders import SOURCE
 
 if TYPE_CHECKING:
+    from engine.runs.given_weights import Weights
     from engine.shipping.shipped_record import Shipped
     from engine.sweeps.worker import Result
 
@@ -49,11 +50,20 @@ class Study(RecordedStudy):
 
     # -- computing ----------------------------------------------------------------------------------------------
 
-    def run(self, spec: RunSpec, device: str = "auto", watch: Watcher = _silent) -> str:
-        """Key of the run, computed unless it is there already; `watch` hears of every epoch."""
+    def run(
+        self, spec: RunSpec, device: str = "auto", watch: Watcher = _silent, *, weights: "Weights | None" = None
+    ) -> str:
+        """Key of the run, computed unless it is there already; `watch` hears of every epoch.
+
+        `weights` is a trained network, its state_dict or a file of that: it is pruned as it is, in the place of a dense
+        network that the run would train.
+        """
+        from engine.runs.given_weights import keep_weights
         from engine.runs.run import run_experiment
 
         with trusting():
+            if weights is not None:
+                spec = replace(spec, weights=keep_weights(self, weights))
             return run_experiment(spec, self, self.data, device, watch).key
 
     def sweep(

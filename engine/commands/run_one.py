@@ -61,6 +61,10 @@ def run_one(options: Namespace) -> None:
     """Compute a run and say how it went."""
     from engine.runs.run import run_experiment
 
+    if options.weights:
+        from engine.runs.given_weights import keep_weights
+
+        options.weights = keep_weights(Study(options.study), options.weights)
     spec, console = spec_of(options), Console()
     if spec.flip and not DATASETS[spec.dataset].mirrors:
         console.print(f"Note: mirrored images of {spec.dataset} can change their class, as they did in the paper.")

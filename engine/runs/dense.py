@@ -22,6 +22,7 @@ from engine.runs.checkpoints import (
     save_states,
     step_state,
 )
+from engine.runs.given_weights import load_weights
 from engine.runs.level import compute_seconds, constrained_groups, grouped_split, judging_split, level_result
 from engine.runs.workspace import Workspace
 from engine.specs.dense_key import dense_key
@@ -84,6 +85,8 @@ def early_weights(spec: RunSpec, workspace: Workspace, dense: Dense) -> Tensors:
     """The network as the step `rewind_to` of the dense training left it: the first steps are made again, bit by bit."""
     if not spec.rewind_to:
         return dense.initial
+    if spec.weights:
+        raise PruneScopeError("rewind_to needs the dense training; with given weights it is 0, which brings them back.")
     if (n_steps := workspace.n_steps(spec, spec.epochs)) <= spec.rewind_to:
         raise PruneScopeError(
             f"rewind_to is {spec.rewind_to}; the dense training has {n_steps} steps, so allowed is 0 to {n_steps - 1}."
@@ -110,11 +113,16 @@ def _train_dense(spec: RunSpec, study: Study, workspace: Workspace, watch: Watch
     begun = compute_seconds(workspace)
     network = workspace.new_network(spec)
     initial = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    multipliers: Sequence[dict[str, Any]]
 
     def on_epoch(epoch: int) -> None:
         watch(Progress(spec.key, 0, len(planned_levels(spec)), epoch, spec.epochs))
 
-    multipliers = _train(spec, workspace, network, on_epoch)
+    if spec.weights:
+        load_weights(study, spec, network)
+        initial, multipliers = {name: tensor.clone() for name, tensor in network.state_dict().items()}, ()
+    else:
+        multipliers = _train(spec, workspace, network, on_epoch)
     result = level_result(network, workspace, PlannedLevel(0, 0.0, 0.0), full_masks(network))
     save_states(path, {"initial": initial, "trained": network.state_dict(), "step": step_state(network)}, _place(path))
     seconds = compute_seconds(workspace) - begun

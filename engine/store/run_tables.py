@@ -48,7 +48,7 @@ def run_tables(results: Sequence[LevelResult], labels: np.ndarray, n_classes: in
     """The tables of a run from its outcomes, level by level."""
     return RunTables(
         pd.DataFrame([_level_row(result, labels) for result in results]),
-        pd.concat([_class_rows(result, labels, n_classes) for result in results], ignore_index=True),
+        _class_rows(results, labels, n_classes),
         _prediction_rows(results, labels, n_classes, keep_scores),
     )
 
@@ -75,19 +75,20 @@ def _level_row(result: LevelResult, labels: np.ndarray) -> dict[str, object]:
     }
 
 
-def _class_rows(result: LevelResult, labels: np.ndarray, n_classes: int) -> pd.DataFrame:
+def _class_rows(results: Sequence[LevelResult], labels: np.ndarray, n_classes: int) -> pd.DataFrame:
     n = np.bincount(labels, minlength=n_classes)
-    total_loss = np.bincount(labels, weights=result.loss, minlength=n_classes)
+    right = [np.bincount(labels[result.prediction == labels], minlength=n_classes) for result in results]
+    total_loss = [np.bincount(labels, weights=result.loss, minlength=n_classes) for result in results]
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean_loss = total_loss / n
+        mean_loss = np.stack(total_loss) / n
     return pd.DataFrame(
         {
-            "level": result.level,
-            "class": np.arange(n_classes),
-            "n": n,
-            "correct": np.bincount(labels[result.prediction == labels], minlength=n_classes),
-            "predicted": np.bincount(result.prediction, minlength=n_classes),
-            "loss": mean_loss,
+            "level": np.repeat([result.level for result in results], n_classes),
+            "class": np.tile(np.arange(n_classes), len(results)),
+            "n": np.tile(n, len(results)),
+            "correct": np.concatenate(right),
+            "predicted": np.concatenate([np.bincount(result.prediction, minlength=n_classes) for result in results]),
+            "loss": mean_loss.ravel(),
         }
     )
 
