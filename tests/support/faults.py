@@ -30,6 +30,7 @@ from engine.sweeps.worker import Result, RunContext, execute_run
 from tests.support.crashes import CRASHED, crash_at, crash_moments
 from tests.support.harness.forks import answering, exit_code, has_ended, in_child, wait_until
 from tests.support.harness.seed import HOW_TO_REPLAY, seeded
+from tests.support.harness.turns import FULL, in_turn
 from tests.support.harness.work_log import assert_nothing_twice, log_work, logged
 from tests.support.run_folders import files_of
 
@@ -38,10 +39,11 @@ TINY = validate_spec(RunSpec("digits", "lenet", "global_unstructured", levels=3,
 TECHNIQUES = ("global_unstructured", "l1_structured", "random_unstructured", "random_structured")
 SPECS = tuple(
     replace(TINY, technique=technique, treatment=treatment, seed=seed)
-    for seed in range(2 if os.environ.get("PRUNESCOPE_FULL") else 1)
+    for seed in range(2 if FULL else 1)
     for treatment in ("rewind", "finetune")
-    for technique in TECHNIQUES
+    for technique in in_turn(TECHNIQUES, 2)
 )
+"""Four runs, whose techniques take turns by days; sixteen with PRUNESCOPE_FULL."""
 SWEEP = Preset("tiny", "Tiny runs", "", SPECS)
 
 

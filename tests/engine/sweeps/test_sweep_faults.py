@@ -59,7 +59,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, 
 
 
 def test_kills_at_random_moments_change_nothing(faults: Callable[[str, int], None]) -> None:
-    faults("kills", 200 if ALL else 12)
+    faults("kills", 200 if ALL else 8)
 
 
 def test_a_store_that_crashes_at_any_write_sync_or_rename_is_whole(tmp_path: Path) -> None:
