@@ -26,7 +26,7 @@ def side_by_side(key: str, widths: Sequence[float]) -> Sequence[DeltaGenerator]:
 
 
 def show_table(table: pd.DataFrame, key: str, alt: str) -> None:
-    """A table of text, markdown in its cells; on a phone each row is a card that names its columns."""
+    """A table of text, markdown in its cells; on a narrow screen each row is a card that names its columns."""
     cells = f".st-key-{key} tbody"
     named = "".join(
         f'{cells} tr > :nth-child({place}):not(:first-child)::before {{content: "{name}: "}}'
@@ -40,7 +40,7 @@ def show_table(table: pd.DataFrame, key: str, alt: str) -> None:
         f"{cells} tr > * {{padding: 0.1rem 0; border: none}} {cells} p {{display: inline}} {named}"
     )
     with st.container(key=key):
-        st.html(f"<style>@media (max-width: 640px) {{{cards}}}</style>")
+        st.html(f"<style>@media (max-width: 1100px) {{{cards}}}</style>")
         st.table(table, border="horizontal", hide_index=True, alt=alt)
 
 
