@@ -21,16 +21,26 @@ answer(
 with st.expander("What a file looks like"):
     st.code(EXAMPLE, language=None)
     st.markdown(
-        "One row per model and example, as CSV (UTF-8) or Parquet; or one row per example and one column per model, "
-        "named like `magnitude@0.9#0`. Rows of the technique `dense` serve every technique of the same seed. Several "
-        "seeds give intervals. On the command line: `python -m engine import FILE --study DIR`."
+        "One row per model and example, as CSV (UTF-8), JSON lines or Parquet; or one row per example and one column "
+        "per model, named like `magnitude@0.9#0`. Rows of technique `dense` serve every technique of the same seed. "
+        "Several seeds give intervals. On the command line: `python -m engine import FILES --study DIR`, and "
+        "`--append` later."
     )
+    st.download_button("Template", EXAMPLE, "predictions.csv", "text/csv", key="template", icon=":material/download:")
 
 # -- the file ---------------------------------------------------------------------------------------------------------
 left, right = st.columns([2, 1], gap="large")
-file = left.file_uploader("Predictions", ["csv", "tsv", "txt", "parquet", "pq"], key="file")
+KINDS = ["csv", "tsv", "txt", "parquet", "pq", "gz", "jsonl", "ndjson"]
+file = left.file_uploader("Predictions", KINDS, key="file")
 sidecar = right.file_uploader(
     "Description file (optional)", ["json"], key="sidecar", help="An export writes it beside."
+)
+more = st.file_uploader(
+    "More files, if each holds one model",
+    KINDS,
+    accept_multiple_files=True,
+    key="more",
+    help="They are joined by example and read like the first; labels and groups may stand in one of them alone.",
 )
 if file is None:
     st.stop()
@@ -41,10 +51,11 @@ steps.show_preview(seen)
 
 # -- what it means ----------------------------------------------------------------------------------------------------
 mapping = steps.choose_mapping(seen)
+steps.show_outlook(mapping)
 st.markdown("##### Where it goes")
 target = steps.choose_target(file.name)
 if st.button("Import", type="primary", icon=":material/upload:", disabled=target is None) and target is not None:
-    done = steps.bring_in(file, sidecar, mapping, target)
+    done = steps.bring_in([file, *more], sidecar, mapping, target)
     st.session_state["arrived"] = None if done is None else (file.file_id, target[0], done)
 arrived = st.session_state.get("arrived")
 if arrived and arrived[0] == file.file_id:

@@ -103,6 +103,19 @@ def test_bring_previews_maps_and_imports(tmp_path: Path, open_page: OpenPage) ->
     assert len(Study(tmp_path / "mine").runs()) == 4
 
 
+def test_bring_joins_several_files_and_says_what_pages_will_show(tmp_path: Path, open_page: OpenPage) -> None:
+    app: AppTest = open_page("pages/bring.py", "none", root=tmp_path)
+    assert any(button.proto.label == "Template" for button in app.get("download_button"))
+    parts = [rows for _, rows in long_table().groupby("seed")]
+    app.get("file_uploader")[0].set_value(("a.csv", parts[0].to_csv(index=False).encode(), "text/csv"))
+    app.get("file_uploader")[2].set_value([("b.csv", parts[1].to_csv(index=False).encode(), "text/csv")])
+    app.run(timeout=60)
+    assert "What each page will show" in {one.label for one in app.expander} and "by place, site" in words(app)
+    app.text_input(key="target").set_value("both").run()
+    next(button for button in app.button if button.label == "Import").click().run(timeout=60)
+    assert "4 runs with 10 models on 40 examples" in "".join(str(one.value) for one in app.success)
+
+
 def test_bring_imports_a_column_per_model_with_its_sidecar(tmp_path: Path, open_page: OpenPage) -> None:
     app: AppTest = open_page("pages/bring.py", "none", root=tmp_path)
     sidecar = b'{"prunescope": 1, "classes": [{"name": "cat", "n_train": 7, "entropy": null}, "dog", "owl"]}'

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from engine.exchange.mapping import (
 )
 from engine.exchange.messages import Preview
 from engine.exchange.sandbox import Imported, Source, import_file, preview_file
+from engine.exchange.sources.several import path_facts
 from engine.plain_names import PLAIN_NAME
 from engine.store.study import Study
 from pages.shared import formats
@@ -38,8 +39,8 @@ TEXTS = ("technique", "network", "treatment")
 
 
 @contextmanager
-def on_disk(file: UploadedFile, sidecar: UploadedFile | None) -> Iterator[Source]:
-    """The uploaded files where a child can read them; gone afterwards."""
+def on_disk(file: UploadedFile, sidecar: UploadedFile | None, more: Sequence[UploadedFile] = ()) -> Iterator[Source]:
+    """The uploaded files where a child can read them; gone afterwards. `more` are read with the first, as one table."""
     with tempfile.TemporaryDirectory(prefix="prunescope-") as folder:
         path = Path(folder) / "upload"
         path.write_bytes(file.getbuffer())
@@ -47,7 +48,12 @@ def on_disk(file: UploadedFile, sidecar: UploadedFile | None) -> Iterator[Source
         if sidecar is not None:
             sidecar_path = Path(folder) / "sidecar"
             sidecar_path.write_bytes(sidecar.getbuffer())
-        yield Source(path, file.name, sidecar_path)
+        others = []
+        for number, other in enumerate(sorted(more, key=lambda upload: upload.name)):
+            beside = Path(folder) / f"upload-{number}"
+            beside.write_bytes(other.getbuffer())
+            others.append(Source(beside, other.name, None, path_facts(Path(other.name))))
+        yield Source(path, file.name, sidecar_path, path_facts(Path(file.name)), "", tuple(others))
 
 
 def previewed(file: UploadedFile, sidecar: UploadedFile | None) -> Preview | None:
@@ -74,6 +80,29 @@ def show_preview(preview: Preview) -> None:
     st.markdown(f"##### The first rows · {len(preview.names)} columns, {words}")
     table = pd.DataFrame(list(preview.rows), columns=list(preview.names)).astype(object)
     st.dataframe(table.where(table.notna(), None), hide_index=True, key="preview", alt="The first rows of the file.")
+
+
+def shows(mapping: ColumnMapping) -> list[tuple[str, str]]:
+    """What each page will be able to show of such a file: the page, and what it shows or lacks."""
+    seeds = mapping.says("seed") or any(facts.seed is not None for facts in mapping.models.values())
+    groups = ", ".join(mapping.groups)
+    scores = mapping.says("loss") or mapping.says("probability")
+    lacking = "needs a column of groups"
+    return [
+        ("Overview, Class curves, Frontier", "by class" + (", with intervals over seeds" if seeds else ", one seed")),
+        ("Frontier between groups, Subgroups", f"by {groups}" if groups else lacking),
+        ("Writers", "where a group has ten members or more" if groups else lacking),
+        ("Harmed examples", "without pictures" + ("" if seeds else "; votes need several seeds")),
+        ("Recall distortion, Regression", "needs the dense model" + ("" if scores else "; without losses")),
+        ("Causes, Mitigation", "nothing: they need runs that were computed here"),
+    ]
+
+
+def show_outlook(mapping: ColumnMapping) -> None:
+    """What each page will be able to show, before anything is imported."""
+    with st.expander("What each page will show"):
+        lines = "\n".join(f"- **{page}**: {formats.plain(words)}" for page, words in shows(mapping))
+        st.markdown(lines)
 
 
 def choose_mapping(preview: Preview) -> ColumnMapping:
@@ -208,9 +237,10 @@ def choose_target(file_name: str) -> tuple[str, str] | None:
 
 
 def bring_in(
-    file: UploadedFile, sidecar: UploadedFile | None, mapping: ColumnMapping, target: tuple[str, str]
+    files: Sequence[UploadedFile], sidecar: UploadedFile | None, mapping: ColumnMapping, target: tuple[str, str]
 ) -> Imported | None:
     """What was imported; None, with a sentence on the page, where it was refused."""
+    file, *more = files
     study, dataset = target
     if "dataset" not in mapping.columns:
         mapping = msgspec.structs.replace(mapping, constants=mapping.constants | {"dataset": dataset})
@@ -219,7 +249,7 @@ def bring_in(
         st.error("**This study lies elsewhere.** Choose another name.", icon=":material/error:")
         return None
     try:
-        with st.spinner("Importing …"), writing(), on_disk(file, sidecar) as source:
+        with st.spinner("Importing …"), writing(), on_disk(file, sidecar, more) as source:
             return import_file(source, Study(path), mapping, Path(file.name).stem)
     except PruneScopeError as error:
         st.error(f"**Nothing was imported.** {formats.plain(error)}", icon=":material/error:")
