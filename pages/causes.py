@@ -15,12 +15,12 @@ from engine.errors import PruneScopeError
 from pages.shared import bound, formats
 from pages.shared.body import body
 from pages.shared.cache import extras
-from pages.shared.candidate import opening_index, opening_level, pinned
 from pages.shared.charts.class_look import group_colours
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import variant_labels
 from pages.shared.pickers import choose_axis
+from pages.shared.session.candidate import opening_index, opening_level, pinned
 from pages.views.causes import charts, words
 
 

@@ -12,12 +12,12 @@ from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, controls, points
 from pages.shared.cache.between import Between
-from pages.shared.candidate import opening_index, opening_value
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import technique_name, treatment_name, variant_name
 from pages.shared.pickers import choose_axis
+from pages.shared.session.candidate import opening_index, opening_value
 from pages.shared.training_note import training_of
 from pages.views.class_curves import charts, words
 from pages.views.class_curves.technique_charts import total_chart, unfairness_chart

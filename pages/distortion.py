@@ -11,9 +11,9 @@ from engine.analysis.distortion.verdicts import at_ratios, cells, helpful_ranges
 from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache.models import alphas, balances, counterparts, gap_chance
-from pages.shared.candidate import opening_index, pinned
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
+from pages.shared.session.candidate import opening_index, pinned
 from pages.views.distortion import charts, tables, words
 from pages.views.distortion.balance_charts import balance_matrix
 from pages.views.distortion.series import (

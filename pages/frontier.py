@@ -7,7 +7,6 @@ import streamlit as st
 
 from engine.analysis.frontier.choice import choices_by_measure
 from engine.analysis.frontier.three_objectives import techniques_on_front
-from pages.shared import candidate
 from pages.shared.body import body
 from pages.shared.cache import extras
 from pages.shared.cache.between import tally
@@ -17,15 +16,16 @@ from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import measure_name
+from pages.shared.session import candidate
 from pages.views.frontier import axes, charts, side_charts, tables, words
 from pages.views.frontier.answer import Answer, answer_to
 from pages.views.frontier.chosen import card
 from pages.views.frontier.chosen.comparison import show_comparison
 from pages.views.frontier.chosen.front_table import frontier_columns
+from pages.views.frontier.chosen.record import Decided
+from pages.views.frontier.chosen.record_panel import show_record
 from pages.views.frontier.controls import BY_THREE, Question, ask
 from pages.views.frontier.optimism import optimism_of
-from pages.views.frontier.record import Decided
-from pages.views.frontier.record_panel import show_record
 from pages.views.frontier.sizes import size_sentence, size_table
 from pages.views.frontier.space_chart import space_chart
 from pages.views.frontier.sureness import WINNER_COLUMNS, winners_caption

@@ -11,11 +11,11 @@ from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
 from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, extras
-from pages.shared.candidate import opening_index, opening_level, pinned
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import variant_labels
 from pages.shared.pickers import choose_axis
+from pages.shared.session.candidate import opening_index, opening_level, pinned
 from pages.views.mitigation import charts, words
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from engine.analysis.clusters import Ints, cluster_codes
 from engine.analysis.group_counts import group_counts
+from engine.analysis.uncertainty.clusters import Ints, cluster_codes
 
 
 def member_counts(

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from engine.analysis.example_columns import group_columns
-from engine.analysis.simultaneous import max_t_interval
+from engine.analysis.uncertainty.simultaneous import max_t_interval
 from engine.pruning.schedules import TREATMENTS
 from engine.pruning.techniques import CONTROL, TECHNIQUES
 from engine.run_spec import RunSpec

@@ -10,11 +10,11 @@ from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.store.images import images_name
 from pages.shared import formats
-from pages.shared.access import as_person
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Source
 from pages.shared.cache.images import carried_images, fetches, start_fetching
 from pages.shared.names import dataset_name
+from pages.shared.session.access import as_person
 
 
 @dataclass(frozen=True, eq=False)

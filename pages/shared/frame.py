@@ -13,13 +13,14 @@ from streamlit.errors import StreamlitAPIException
 from engine.analysis.curves.baseline import CONTROL
 from engine.errors import PruneScopeError
 from engine.pruning.techniques import TECHNIQUES
-from pages.shared import bound, candidate, formats, history
-from pages.shared.access import open_door, show_person
+from pages.shared import bound, formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.collector import keep_memory_free
 from pages.shared.menu import MENU, draw_menu
 from pages.shared.names import BASELINE_LABELS, dataset_name, network_name, technique_name, treatment_name
+from pages.shared.session import candidate, history
+from pages.shared.session.access import open_door, show_person
 
 STYLE = """
 .stMainBlockContainer {padding: 2.5rem 3rem 3rem}

@@ -13,12 +13,13 @@ from engine.analysis.example_columns import example_ids, group_columns, member_c
 from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.store.study import examples_name
-from pages.shared import bound, candidate, formats
+from pages.shared import bound, formats
 from pages.shared.cache import catalog, controls
 from pages.shared.cache.kept import kept
 from pages.shared.cache.pairs import Asked, pairs
 from pages.shared.frame import Frame, stop_with
 from pages.shared.names import baseline_name, technique_name, treatment_name
+from pages.shared.session import candidate
 from pages.shared.training_note import training_of
 
 SCALES = {"linear": "sparsity", "kept": "weights kept"}

@@ -29,8 +29,8 @@ from pages.shared.cache import points as load_points
 from pages.shared.cache.between import Between
 from pages.shared.frame import Frame
 from pages.views.frontier import tables
+from pages.views.frontier.chosen.record import Decided, record_facts, rival_table
 from pages.views.frontier.controls import Question
-from pages.views.frontier.record import Decided, record_facts, rival_table
 from pages.views.frontier.words import choice_sentence, seed_sentence
 from tests.support.studies import make_study
 

@@ -8,11 +8,11 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from engine.analysis.columns import MODEL
-from engine.analysis.crossed import crossed_variance
 from engine.analysis.curves.class_curves import total_curves, with_accuracy
 from engine.analysis.curves.controls import Controls, against_controls, control_counts, control_runs
 from engine.analysis.seeds import over_seeds
-from engine.analysis.simultaneous import confidence_of_each
+from engine.analysis.uncertainty.crossed import crossed_variance
+from engine.analysis.uncertainty.simultaneous import confidence_of_each
 
 NO_DENSE = "the dense level is missing"
 NONE_WITHIN = "no pruned level keeps the accuracy"

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from engine.analysis.clusters import Ints, cluster_codes, clustered_portions, clustered_shares
 from engine.analysis.intervals import wilson_interval
+from engine.analysis.uncertainty.clusters import Ints, cluster_codes, clustered_portions, clustered_shares
 
 COLUMNS = ("grouping", "group", "n", "n_chosen", "share_chosen", "share", "reference", "ratio", "low", "high", "small")
 N_BINS = 4

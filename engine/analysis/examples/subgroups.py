@@ -14,8 +14,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from engine.analysis.clusters import cluster_codes, clustered_contrasts, clustered_rates, clustered_shares, layout
 from engine.analysis.intervals import wilson_interval
+from engine.analysis.uncertainty.clusters import (
+    cluster_codes,
+    clustered_contrasts,
+    clustered_rates,
+    clustered_shares,
+    layout,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]

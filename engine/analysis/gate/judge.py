@@ -13,10 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from engine.analysis.clusters import Estimates, cluster_codes, clustered_rates, clustered_shares, layout
 from engine.analysis.gate.rules import AT_MOST, FAIL, PASS, UNSURE, Bounds, Finding, Outcome, Policy, Rule
 from engine.analysis.groupings import Grouping, grouping_of
-from engine.analysis.simultaneous import confidence_of_each
+from engine.analysis.uncertainty.clusters import Estimates, cluster_codes, clustered_rates, clustered_shares, layout
+from engine.analysis.uncertainty.simultaneous import confidence_of_each
 
 Floats = NDArray[np.float64]
 NO_BASELINE = "there is no baseline to compare with"

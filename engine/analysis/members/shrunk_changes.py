@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import stdtrit
 
-from engine.analysis.crossed import crossed_variance
+from engine.analysis.uncertainty.crossed import crossed_variance
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]

@@ -29,8 +29,8 @@ from engine.exchange.sources.several import path_facts
 from engine.plain_names import PLAIN_NAME
 from engine.store.study import Study
 from pages.shared import formats
-from pages.shared.access import writing
 from pages.shared.cache import catalog as load
+from pages.shared.session.access import writing
 
 NOT_IN_FILE = "— not in the file —"
 USUAL = ("technique", "seed", "network")

@@ -10,10 +10,10 @@ from engine.access import OPEN, access_mode
 from engine.analysis.examples.raters import agreeing
 from engine.store.annotations import LONGEST_NOTE, MARKS, marks_stamp, write_mark
 from pages.shared import formats
-from pages.shared.access import OWN_NAME, as_person, may_write, person
 from pages.shared.cache import predictions
 from pages.shared.frame import Frame
 from pages.shared.pickers import ExampleSet
+from pages.shared.session.access import OWN_NAME, as_person, may_write, person
 
 NAMELESS = "nobody named"
 

@@ -5,7 +5,7 @@ import streamlit as st
 
 from engine.analysis.frontier.choice import choose
 from engine.analysis.frontier.stability import agreement
-from engine.analysis.seeds_needed import seeds_needed
+from engine.analysis.uncertainty.seeds_needed import seeds_needed
 from engine.analysis.unfairness import UNFAIRNESS
 from engine.errors import PruneScopeError
 from engine.jobs.job_request import runs_of

@@ -14,10 +14,10 @@ from engine.run_spec import RunSpec
 from engine.specs.preset import Preset
 from engine.store.claims import living_claims
 from pages.shared import bound, formats
-from pages.shared.access import as_person, may_write
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Source
 from pages.shared.cache.estimates import end_estimates, estimating
+from pages.shared.session.access import as_person, may_write
 from pages.views.run import words
 from pages.views.run.form import choose_runs
 

@@ -13,11 +13,11 @@ from engine.jobs.start_job import go_on
 from engine.jobs.stop_job import Wish, ask_to_stop, see_it_end
 from engine.study_folders import studies_in
 from pages.shared import formats
-from pages.shared.access import as_person, may_write
 from pages.shared.cache import catalog
 from pages.shared.cache.estimates import end_estimates
 from pages.shared.layout import answer, show_chart
 from pages.shared.names import technique_name, treatment_name
+from pages.shared.session.access import as_person, may_write
 from pages.views.run import words
 from pages.views.run.charts import live_chart, live_table
 

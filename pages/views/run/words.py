@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.analysis.seeds_needed import SeedsNeeded
+from engine.analysis.uncertainty.seeds_needed import SeedsNeeded
 from engine.jobs.job import JobState
 from engine.jobs.job_size import JobSize
 from pages.shared import formats

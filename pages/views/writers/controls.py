@@ -12,7 +12,7 @@ from engine.analysis.example_columns import MANY_MEMBERS, attribute_columns
 from engine.analysis.members.accuracy import member_accuracy
 from engine.analysis.members.permutation import Permuted, permuted, strata
 from engine.errors import PruneScopeError
-from pages.shared import bound, candidate, formats
+from pages.shared import bound, formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Source
 from pages.shared.cache.kept import kept
@@ -30,6 +30,7 @@ from pages.shared.pickers import (
     read_examples,
     working_sparsity,
 )
+from pages.shared.session import candidate
 from pages.shared.training_note import training_of
 from pages.views.writers import words
 from pages.views.writers.charts import series_colours

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.analysis.simultaneous import max_t_interval
+from engine.analysis.uncertainty.simultaneous import max_t_interval
 from engine.api import opening as module
 from engine.api.opening import opening_evidence, write_opening
 from engine.commands import main

@@ -17,7 +17,7 @@ from engine.store import catalog
 from engine.store.files import remove_left_beside
 from engine.store.study import Study
 from engine.store.verification.verify import verify_study
-from tests.support.crashes import CRASHED, crash_at, crash_moments
+from tests.support.harness.crashes import CRASHED, crash_at, crash_moments
 from tests.support.harness.forks import answering, exit_code, in_child
 from tests.support.run_folders import files_of
 from tests.support.uploads import long_table

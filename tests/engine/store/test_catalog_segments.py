@@ -14,7 +14,7 @@ from engine.store.catalog import Catalog
 from engine.store.catalog_segments import first_to_merge, read_segments
 from engine.store.study import Study
 from engine.store.verification.verify import verify_study
-from tests.support.crashes import CRASHED, crash_at
+from tests.support.harness.crashes import CRASHED, crash_at
 from tests.support.harness.forks import exit_code, in_child
 from tests.support.run_folders import N_CLASSES, SPEC, made_study, write_made_run
 

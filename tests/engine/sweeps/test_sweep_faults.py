@@ -38,8 +38,8 @@ epochs = 5
 
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, int], None]]:
-    """Runs a function of `tests.support.faults`; its process loads torch once for all of them."""
-    command = [sys.executable, "-m", "tests.support.faults", str(tmp_path_factory.mktemp("faults"))]
+    """Runs a function of `tests.support.harness.faults`; its process loads torch once for all of them."""
+    command = [sys.executable, "-m", "tests.support.harness.faults", str(tmp_path_factory.mktemp("faults"))]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, cwd=TOP, env=ONE_THREAD, **pipes) as process:
 
@@ -63,7 +63,7 @@ def test_kills_at_random_moments_change_nothing(faults: Callable[[str, int], Non
 
 
 def test_a_store_that_crashes_at_any_write_sync_or_rename_is_whole(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.support.crashes", str(tmp_path), "1" if ALL else "3"]
+    command = [sys.executable, "-m", "tests.support.harness.crashes", str(tmp_path), "1" if ALL else "3"]
     subprocess.run(command, cwd=TOP, env=ONE_THREAD, check=True)  # what it prints stands beside a failure
 
 

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 from engine.analysis.frontier.choice import choose
 from engine.store.parquet import to_parquet
 from engine.store.study import Study
-from pages.shared import candidate
 from pages.shared.cache import catalog
 from pages.shared.frame import Frame
+from pages.shared.session import candidate
 from pages.views.frontier.chosen.card import OPEN
 from pages.views.frontier.chosen.comparison import differing, pair_table
 from tests.pages.conftest import OpenPage, words

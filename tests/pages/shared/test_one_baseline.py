@@ -25,8 +25,8 @@ from pages.shared.cache.half_points import half_points
 from pages.shared.frame import Frame
 from pages.shared.names import BASELINE_LABELS, baseline_name
 from pages.views.frontier import tables
+from pages.views.frontier.chosen.record import Decided, record_facts
 from pages.views.frontier.controls import Question
-from pages.views.frontier.record import Decided, record_facts
 from tests.pages.conftest import OpenPage, words
 from tests.support.studies import make_study
 

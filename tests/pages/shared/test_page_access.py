@@ -3,7 +3,7 @@
 import pytest
 
 from engine.access import Person
-from pages.shared.access import has_expired, person_of
+from pages.shared.session.access import has_expired, person_of
 
 
 @pytest.mark.parametrize(

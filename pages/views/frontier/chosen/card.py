@@ -8,9 +8,10 @@ import streamlit as st
 from engine.analysis.frontier.choice import Choice, GiveUp
 from engine.analysis.frontier.tradeoffs import why_not as reasons
 from engine.analysis.frontier.tradeoffs.why_not import WhyNot, why_not
-from pages.shared import candidate, formats
+from pages.shared import formats
 from pages.shared.frame import Frame
 from pages.shared.names import point_name
+from pages.shared.session import candidate
 from pages.views.frontier import words
 from pages.views.frontier.answer import Answer
 from pages.views.frontier.chosen.front_table import COST_HEADS

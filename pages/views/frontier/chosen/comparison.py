@@ -9,16 +9,17 @@ import streamlit as st
 from engine.analysis.columns import CLASS, VARIANT
 from engine.analysis.examples.exemplars import votes
 from engine.errors import PruneScopeError
-from pages.shared import bound, candidate, formats
+from pages.shared import bound, formats
 from pages.shared.body import part
 from pages.shared.cache import catalog
 from pages.shared.cache.between import Between, example_columns
 from pages.shared.cache.kept import kept
 from pages.shared.cache.points import group_rows
-from pages.shared.candidate import Candidate, candidate_name
 from pages.shared.frame import Frame
 from pages.shared.layout import show_chart
 from pages.shared.names import point_label
+from pages.shared.session import candidate
+from pages.shared.session.candidate import Candidate, candidate_name
 from pages.views.frontier.chosen.comparison_chart import pair_chart
 from pages.views.frontier.words import between_name
 

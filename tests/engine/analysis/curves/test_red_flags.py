@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from engine.analysis.clusters import clustered_rates, layout
 from engine.analysis.columns import MODEL
 from engine.analysis.curves.controls import Controls
 from engine.analysis.curves.red_flags import NO_DENSE, NO_FLAG, NONE_WITHIN, headline, red_flags
 from engine.analysis.group_counts import group_counts
 from engine.analysis.member_counts import member_counts
-from engine.analysis.simultaneous import max_t_interval
+from engine.analysis.uncertainty.clusters import clustered_rates, layout
+from engine.analysis.uncertainty.simultaneous import max_t_interval
 from tests.support.study_tables import IDENTITY, study_tables
 
 FULL_RUN = os.environ.get("PRUNESCOPE_FULL") == "1"

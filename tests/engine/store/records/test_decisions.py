@@ -22,7 +22,7 @@ from engine.store.records.decisions import (
 )
 from engine.store.study import Study
 from engine.store.verification.verify import set_aside, verify_study
-from tests.support.crashes import CRASHED, crash_at
+from tests.support.harness.crashes import CRASHED, crash_at
 from tests.support.harness.forks import exit_code, in_child
 from tests.support.run_folders import made_study
 

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from engine.analysis.crossed import crossed_variance
 from engine.analysis.example_columns import FEW_GROUPS, member_columns
 from engine.analysis.intervals import score_interval
+from engine.analysis.uncertainty.crossed import crossed_variance
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]

@@ -1,6 +1,7 @@
 """The end of a process in the middle of its n-th write, sync or rename; needs no torch, so that forks are cheap.
 
-`python -m tests.support.crashes FOLDER EVERY` ends the store's at each n, or each `EVERY`th: the seed draws the first.
+`python -m tests.support.harness.crashes FOLDER EVERY` ends the store's at each n, or each `EVERY`th: the seed draws
+the first.
 """
 
 import builtins

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 from scipy.special import ndtr, stdtrit
 
-from engine.analysis.clusters import clustered_contrasts, clustered_rates, layout
-from engine.analysis.crossed import crossed_variance
+from engine.analysis.uncertainty.clusters import clustered_contrasts, clustered_rates, layout
+from engine.analysis.uncertainty.crossed import crossed_variance
 
 FULL_RUN = os.environ.get("PRUNESCOPE_FULL") == "1"
 N_DRAWS = 1000 if FULL_RUN else 150

@@ -12,7 +12,7 @@ from engine.store.records.decisions import APPROVED, LONGEST_NAME, LONGEST_NOTE,
 from pages.shared import formats
 from pages.shared.frame import shared_link
 from pages.shared.get_model import get_model
-from pages.views.frontier.record import Decided, record_facts, rival_table
+from pages.views.frontier.chosen.record import Decided, record_facts, rival_table
 
 RIVALS = "rivals.csv"
 PROPOSED = "proposed decision"

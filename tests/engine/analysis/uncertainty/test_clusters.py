@@ -8,7 +8,8 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from engine.analysis.clusters import (
+from engine.analysis.intervals import wilson_interval
+from engine.analysis.uncertainty.clusters import (
     cluster_codes,
     clustered_contrasts,
     clustered_portions,
@@ -16,7 +17,6 @@ from engine.analysis.clusters import (
     clustered_shares,
     layout,
 )
-from engine.analysis.intervals import wilson_interval
 
 FULL_RUN = os.environ.get("PRUNESCOPE_FULL") == "1"
 N_DRAWS = 1000 if FULL_RUN else 400

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import TTestPower
 
-from engine.analysis.seeds_needed import MOST, paired_power, seeds_needed
+from engine.analysis.uncertainty.seeds_needed import MOST, paired_power, seeds_needed
 
 
 @pytest.mark.parametrize("effect", [0.25, 0.5, 0.9, 1.7, 4.0])

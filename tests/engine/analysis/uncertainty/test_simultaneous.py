@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.analysis.simultaneous import confidence_of_each, max_t_interval
+from engine.analysis.uncertainty.simultaneous import confidence_of_each, max_t_interval
 
 N_DRAWS = 1000
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import candidate
 from pages.shared.cache import catalog
-from pages.shared.candidate import Candidate
 from pages.shared.frame import Frame
+from pages.shared.session import candidate
+from pages.shared.session.candidate import Candidate
 from tests.pages.conftest import NASTY, OpenPage
 
 LEVEL = 2

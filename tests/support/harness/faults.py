@@ -1,7 +1,7 @@
 """Faults on purpose: one process loads torch once and forks sweeps of tiny runs, to kill, stop or starve them.
 
-`python -m tests.support.faults FOLDER` reads lines `NAME NUMBER` and runs the function of that name, each in a fork of
-its own; it says "passed" or "failed" at the end of each. `NAME NUMBER` as further arguments run one alone.
+`python -m tests.support.harness.faults FOLDER` reads lines `NAME NUMBER` and runs the function of that name, each in a
+fork of its own; it says "passed" or "failed" at the end of each. `NAME NUMBER` as further arguments run one alone.
 """
 
 import builtins
@@ -27,7 +27,7 @@ from engine.store.study import Study
 from engine.store.verification.verify import verify_study
 from engine.sweeps.sweep import run_sweep, sweep_status
 from engine.sweeps.worker import Result, RunContext, execute_run
-from tests.support.crashes import CRASHED, crash_at, crash_moments
+from tests.support.harness.crashes import CRASHED, crash_at, crash_moments
 from tests.support.harness.forks import answering, exit_code, has_ended, in_child, wait_until
 from tests.support.harness.seed import HOW_TO_REPLAY, seeded
 from tests.support.harness.turns import FULL, in_turn

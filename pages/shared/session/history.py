@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.shared.candidate import KEYS
+from pages.shared.session.candidate import KEYS
 
 SCRIPT = """
 export default function () {
