@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.access import check_may_write
 from engine.errors import PruneScopeError
 from engine.pruning.schedules import planned_levels
 from engine.shipping.ship_folder import SUMS
@@ -79,6 +80,7 @@ def start(parcel: Parcel) -> Standing:
 
     Refused while another one runs: they would take the processor from each other and from the pages.
     """
+    check_may_write("a model")
     root = parcels_root()
     make_folder(root)
     if os.name == "posix":

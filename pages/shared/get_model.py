@@ -18,6 +18,7 @@ from engine.shipping.detached import (
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache.catalog import Source
+from pages.shared.session.access import writing
 
 EVERY_SECONDS = 1.0
 """How often a page looks how far it is."""
@@ -81,7 +82,8 @@ def _offer(parcel: Parcel, now: Standing) -> None:
     st.caption(f"Run {parcel.run}, level {parcel.level}. {words}")
     if clicked:
         try:
-            start(parcel)
+            with writing():
+                start(parcel)
         except PruneScopeError as error:
             st.info(formats.plain(error), icon=":material/hourglass:")
             return

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from engine.access import SIGN_IN, access_mode, check_may_write
 from engine.errors import PruneScopeError
 from engine.run_spec import SCHEMA
 from engine.store.files import (
@@ -33,8 +34,7 @@ PROPOSED, APPROVED, WITHDRAWN, SUPERSEDED = "proposed", "approved", "withdrawn",
 FOLLOWS = {PROPOSED: (APPROVED, WITHDRAWN), APPROVED: (WITHDRAWN,)}
 """What a decision may become by an event of its own; superseded it is by the approval of another."""
 LONGEST_NAME, LONGEST_NOTE = 100, 2000
-ID = re.compile(r"\d{8}-[0-9a-f]{8}")
-_EVENT = re.compile(r"event-(\d{4})\.json")
+ID, _EVENT = re.compile(r"\d{8}-[0-9a-f]{8}"), re.compile(r"event-(\d{4})\.json")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def propose(
 
     It may replace one that is approved: that one stays in force until this one is approved.
     """
-    event = Event(PROPOSED, checked_name(who), _now(), _checked_note(note), supersedes)
+    event = Event(PROPOSED, _signed_name(who), _now(), _checked_note(note), supersedes)
     if supersedes:
         _check_replaceable(study, supersedes)
     beside = {name: file_digest(content) for name, content in (files or {}).items()}
@@ -111,7 +111,7 @@ def propose(
 
 def approve(study: Study, key: str, who: str, note: str = "") -> Decision:
     """The decision, approved by somebody other than who proposed it; what it supersedes is so from now on."""
-    decision, name = read_decision(study, key), checked_name(who)
+    decision, name = read_decision(study, key), _signed_name(who)
     if _same(name, decision.events[0].who):
         raise PruneScopeError(f"{name} proposed this decision; somebody else has to approve it.")
     if decision.supersedes:
@@ -123,7 +123,7 @@ def withdraw(study: Study, key: str, who: str, note: str) -> Decision:
     """The decision, withdrawn for a reason."""
     if not note.strip():
         raise PruneScopeError("Say why the decision is withdrawn; the reason is kept with it.")
-    event = Event(WITHDRAWN, checked_name(who), _now(), _checked_note(note))
+    event = Event(WITHDRAWN, _signed_name(who), _now(), _checked_note(note))
     return _add(study, read_decision(study, key), event)
 
 
@@ -169,6 +169,12 @@ def broken_decisions(study: Study) -> list[tuple[str, str]]:
         except PruneScopeError as error:
             broken.append((f"{FOLDER}/{folder.name}", str(error)))
     return broken
+
+
+def _signed_name(who: str) -> str:
+    """The name that a step is taken under: what somebody types, but where people sign in theirs and no other."""
+    person = check_may_write("decisions")
+    return checked_name(person if access_mode() == SIGN_IN else who)
 
 
 def _checked_file(path: Path, digest: str) -> bytes:

@@ -3,6 +3,7 @@
 What comes out is shared by all sessions: never change it.
 """
 
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from engine.specs.experiment_names import names_in_study, opening_of_study
 from engine.store import catalog
 from engine.store.catalog import Catalog
 from engine.store.parquet import from_parquet
+from engine.store.records.measures import FILE as MEASURES
 from engine.store.run_tables import is_right
 from engine.store.study import Study, examples_name
 from engine.study_folders import studies_in
@@ -36,7 +38,7 @@ from pages.shared.cache.watched_study import WatchedStudy
 
 @dataclass(frozen=True)
 class Source:
-    """A study as it is at one moment; the stamp changes when a run is added or set aside."""
+    """A study as it is at one moment; the stamp changes when a run is added or set aside, or a model was timed."""
 
     path: str
     stamp: int
@@ -79,7 +81,10 @@ def source(name: str) -> Source:
     """The study of this name as it is now."""
     path = studies_root() / name
     runs = path / "runs"
-    return Source(str(path), runs.stat().st_mtime_ns + catalog.n_left_out(path) if runs.is_dir() else 0)
+    stamp = runs.stat().st_mtime_ns + catalog.n_left_out(path) if runs.is_dir() else 0
+    with suppress(OSError):
+        stamp += (path / MEASURES).stat().st_mtime_ns
+    return Source(str(path), stamp)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the study …")

@@ -6,6 +6,8 @@ import streamlit as st
 from engine.analysis import columns
 from engine.analysis.causes.mitigation_arms import arm_outcomes, groups_of_classes
 from engine.analysis.columns import MODEL
+from engine.errors import PruneScopeError
+from engine.store.records.measures import measured_models
 from pages.shared.cache.catalog import Experiment, Source, classes, levels
 
 
@@ -40,9 +42,15 @@ def sizes(source: Source, experiment: Experiment) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def measures(source: Source, experiment: Experiment) -> pd.DataFrame:
-    """One row per model whose milliseconds were measured, of one image at a time; empty where none was."""
-    rows = _run_tables(source, experiment, "measures")
-    return rows[rows["batch"] == 1] if "batch" in rows else rows
+    """One row per model whose milliseconds were measured, of one image at a time, on the processor that
+    most were measured on; empty where none was."""
+    models = levels(source, experiment)[["run", *MODEL, "seed", "level", "sparsity"]]
+    try:
+        rows = measured_models(source.study, models)
+    except PruneScopeError:  # `verify` says what is wrong with the file
+        return models.iloc[:0]
+    rows = rows[(rows["batch"] == 1) & (rows["device"] != "cuda")]
+    return rows[rows["device"] == rows["device"].mode().iloc[0]] if len(rows) else rows
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

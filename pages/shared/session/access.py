@@ -78,6 +78,15 @@ def writing() -> AbstractContextManager[None]:
     return acting_as(person())
 
 
+def name_field(key: str, longest: int) -> str:
+    """The name that a step is taken under: of who signed in, else what is typed."""
+    found = person()
+    if access_mode() == SIGN_IN and found is not None:
+        st.caption(f"As {formats.plain(found.name)}")
+        return found.name
+    return st.text_input("Your name", max_chars=longest, key=key)
+
+
 def as_person(act: Callable[Arguments, None]) -> Callable[Arguments, None]:
     """The same function, done by who sits at the page; a refusal is said in a corner of it."""
 

@@ -23,6 +23,7 @@ from engine.store.records.decisions import (
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.frame import shared_link
+from pages.shared.session.access import name_field, writing
 
 
 def record_of(decision: Decision) -> RecordFacts | None:
@@ -71,14 +72,14 @@ def show_steps(study: Study, decision: Decision) -> None:
     if decision.status == PROPOSED:
         with left, st.form(f"approve-{decision.id}"):
             st.markdown("**Approve**")
-            who = st.text_input("Your name", max_chars=LONGEST_NAME, key=f"approve-who-{decision.id}")
+            who = name_field(f"approve-who-{decision.id}", LONGEST_NAME)
             note = st.text_input("Note", max_chars=LONGEST_NOTE, key=f"approve-note-{decision.id}")
             if st.form_submit_button("Approve", type="primary"):
                 _act(lambda: approve(study, decision.id, who, note))
     if decision.status in (PROPOSED, APPROVED):
         with right, st.form(f"withdraw-{decision.id}"):
             st.markdown("**Withdraw**")
-            who_not = st.text_input("Your name", max_chars=LONGEST_NAME, key=f"withdraw-who-{decision.id}")
+            who_not = name_field(f"withdraw-who-{decision.id}", LONGEST_NAME)
             why = st.text_input("Why", max_chars=LONGEST_NOTE, key=f"withdraw-why-{decision.id}")
             if st.form_submit_button("Withdraw"):
                 _act(lambda: withdraw(study, decision.id, who_not, why))
@@ -87,7 +88,8 @@ def show_steps(study: Study, decision: Decision) -> None:
 def _act(step: Callable[[], object]) -> None:
     """Take a step; a sentence where it is refused, else the page anew."""
     try:
-        step()
+        with writing():
+            step()
     except PruneScopeError as error:
         st.error(f"**Nothing was changed.** {formats.plain(error)}", icon=":material/error:")
         return

@@ -9,7 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.analysis.frontier.choice import choose
+from engine.store.catalog import refresh
 from engine.store.parquet import to_parquet
+from engine.store.records.measures import write_measures
 from engine.store.study import Study
 from pages.shared.cache import catalog
 from pages.shared.frame import Frame
@@ -139,13 +141,14 @@ def costly(tmp_path_factory: pytest.TempPathFactory) -> Path:
         level = tables.levels["level"]
         sizes = pd.DataFrame({"level": level, "bytes": 1000 * (100 - 20 * level), "macs": 4e5 * 0.8**level})
         sizes = sizes.assign(weights=1, stored=1, bytes_zipped=sizes["bytes"] // 2)
-        times = pd.DataFrame({"level": level, "batch": 1, "milliseconds": 2.0 - 0.1 * level})
-        extra = {"sizes.parquet": to_parquet(sizes, "sizes"), "measures.parquet": to_parquet(times, "measures")}
-        return write(study, spec, tables, provenance, extra)
+        return write(study, spec, tables, provenance, {"sizes.parquet": to_parquet(sizes, "sizes")})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Study, "write_run", with_costs)
-        make_study(root / "costs", levels=4, examples=300)
+        made = make_study(root / "costs", levels=4, examples=300)
+    models = refresh(made).levels[["run", "level"]].astype({"run": str})
+    rows = models.assign(batch=1, device="cpu", milliseconds=2.0 - 0.1 * models["level"], low=0.0, high=3.0)
+    write_measures(made, rows.assign(dense_milliseconds=2.0, measured="").to_dict("records"))
     return root
 
 

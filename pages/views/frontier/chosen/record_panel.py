@@ -12,6 +12,7 @@ from engine.store.records.decisions import APPROVED, LONGEST_NAME, LONGEST_NOTE,
 from pages.shared import formats
 from pages.shared.frame import shared_link
 from pages.shared.get_model import get_model
+from pages.shared.session.access import name_field, writing
 from pages.views.frontier.chosen.record import Decided, record_facts, rival_table
 
 RIVALS = "rivals.csv"
@@ -84,7 +85,7 @@ def _proposal(decided: Decided) -> None:
     study, seeds = decided.frame.source.study, decided.seeds["seed"].tolist()
     in_force = [one.id for one in read_decisions(study) if one.status == APPROVED]
     with st.expander("Propose this decision", icon=":material/how_to_vote:"), st.form("propose", border=False):
-        who = st.text_input("Your name", max_chars=LONGEST_NAME, key="propose-who")
+        who = name_field("propose-who", LONGEST_NAME)
         intended = st.text_area("Intended use", max_chars=LONGEST_NOTE, key="propose-use", height=80)
         not_for = st.text_area("Not for", max_chars=LONGEST_NOTE, key="propose-not", height=80)
         usual = seeds.index(shipped_seed(decided.seeds, decided.choice.measure).seed)
@@ -96,7 +97,8 @@ def _proposal(decided: Decided) -> None:
         try:
             record = record_facts(decided, UseFacts(intended=intended, not_for=not_for), int(seed))
             rivals = formats.csv_bytes(rival_table(decided))
-            key = propose(study, record_values(record), who, note, str(old or ""), {RIVALS: rivals})
+            with writing():
+                key = propose(study, record_values(record), who, note, str(old or ""), {RIVALS: rivals})
         except PruneScopeError as error:
             st.error(f"**Nothing was proposed.** {formats.plain(error)}", icon=":material/error:")
         else:
