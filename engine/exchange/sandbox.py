@@ -125,7 +125,8 @@ def import_file(
         if target.parent.is_dir():
             remove_left_beside(target.parent)
     n_runs = sum(summary.n_runs for summary in answer.example_sets)
-    note_deed(target, who, "imported", f"{source.name}: {new} new runs")
+    if new:
+        note_deed(target, who, "imported", f"{source.name}: {new} new runs")
     return Imported(new, max(0, n_runs - new), answer.example_sets)
 
 

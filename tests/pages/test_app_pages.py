@@ -52,7 +52,8 @@ def test_page_opens_with_its_question_and_the_frame(entry: Entry) -> None:
     calls = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.Expr)]
     first = next(call for call in calls if isinstance(call, ast.Call))
     assert (
-        ast.unparse(first.func) in ("open_page", "open_without_study") and ast.literal_eval(first.args[0]) == entry.file
+        ast.unparse(first.func) in ("open_page", "open_with_study", "open_without_study")
+        and ast.literal_eval(first.args[0]) == entry.file
     )
 
 

@@ -124,7 +124,8 @@ def show_gallery(frame: Frame, exemplars: Exemplars, order: np.ndarray) -> None:
         for rank, example in enumerate(order[first : first + PAGE], first + 1):
             with st.container(border=True, width=WIDTH + 34, gap="xsmall"):
                 _show_card(frame, exemplars, int(example), rank, found.images)
-                show_marking(frame, exemplars.example_set.name, int(example), everyone, _seen(exemplars))
+                called = example_set.example_ids[int(example)]
+                show_marking(frame, example_set.name, int(example), everyone, _seen(exemplars), called)
     show_credit(found)
 
 

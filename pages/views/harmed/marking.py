@@ -39,8 +39,10 @@ def choose_name() -> None:
     )
 
 
-def show_marking(frame: Frame, name: str, example: int, everyone: pd.DataFrame, model: str) -> None:
-    """The reader's own mark and note on an example, and what others said of it."""
+def show_marking(
+    frame: Frame, name: str, example: int, everyone: pd.DataFrame, model: str, called: object = None
+) -> None:
+    """The reader's own mark and note on an example, `called` as the user's data has it, and what others said of it."""
     me = person()
     here = everyone[everyone["example"] == example]
     mine = here[here["who"].isin([me.name, ""] if me else [])]
@@ -48,7 +50,7 @@ def show_marking(frame: Frame, name: str, example: int, everyone: pd.DataFrame, 
     whose = hashlib.sha256((me.name if me else "").encode()).hexdigest()[:6]
     key = f"mark-{name}-{example}-{mark}-{whose}"
     st.segmented_control(
-        f"Mark example {example}",
+        f"Mark example {example if called is None else called}",
         list(MARKS),
         default=mark,
         key=key,

@@ -223,6 +223,7 @@ def test_each_name_of_the_command_is_the_one_it_prints(
     run = ["run", "--dataset", "kmnist", "--network", "lenet", "--technique", "l1_structured", "--study"]
     assert main([*run, str(tmp_path / "study")]) == 1
     assert "Get it with: prunescope data get kmnist" in capsys.readouterr().err
+    (tmp_path / "study" / "runs").mkdir(parents=True, exist_ok=True)
     assert main(["show", "--study", str(tmp_path / "study")]) == 0
     assert "`prunescope run --help`" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="0"):

@@ -38,9 +38,12 @@ PLACING = {"replace", "rename", "renames", "link", "symlink", "open", "fdopen"}
 STREAMED = {
     Path("exchange/export.py"): {"temporary.replace(path)"},
     Path("commands/serve_pages.py"): {"link.symlink_to(demo, target_is_directory=True)"},
+    Path("jobs/start_job.py"): {"open(job.folder / LOG, 'ab')"},
+    Path("shipping/detached.py"): {"open(folder / LOG, 'wb')"},
+    Path("store/people/journal.py"): {"os.open(study / FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 420)"},
 }
-"""What the engine may do beside `write_file`: an export is larger than memory and no file of a study, and a link in the
-user's own folder shows the study that ships."""
+"""What the engine may do beside `write_file`: an export is larger than memory and no file of a study, a link in the
+user's own folder shows the study that ships, processes of their own write logs, and a journal is added to."""
 
 
 def dead_owner_name(path: Path) -> Path:
@@ -182,7 +185,7 @@ def writes_file(call: ast.Call) -> bool:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     owner = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
     one_value = len(call.args) == 1 and not call.keywords
-    if owner == "shutil" or name in ALWAYS_WRITING or (name in WRITING and call.args):
+    if (owner == "shutil" and name != "disk_usage") or name in ALWAYS_WRITING or (name in WRITING and call.args):
         return True
     if owner == "os":
         return name in PLACING

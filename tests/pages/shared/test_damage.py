@@ -28,7 +28,7 @@ KINDS = (
     "examples/*.classes.parquet",
     "catalog/index.json",
     "catalog/classes-*",
-    "marks/*/1.json",
+    "marks/*/1-*.json",
     "study.toml",
 )
 PAGES = FILES if os.environ.get("PRUNESCOPE_FULL") else [f for f in FILES if "regression" not in f]
@@ -98,7 +98,7 @@ def test_a_mark_of_no_example_is_left_out_and_found(
     whole: Path, tmp_path: Path, open_page: OpenPage, number: str
 ) -> None:
     study = Study(shutil.copytree(whole, tmp_path / "study"))
-    path = next(study.path.glob("marks/*/1.json"))
+    path = next(study.path.glob("marks/*/1-*.json"))
     path.write_text(path.read_text().replace('"example": 1', f'"example": {number}'))
     (fault,) = verify_study(study)
     assert fault.name == path.relative_to(study.path).as_posix()

@@ -39,8 +39,10 @@ def test_group_losses_are_means_over_runs_beside_dense() -> None:
     )
     row = group_losses(counts, 2).iloc[0]
     assert (row["n"], row["dense"], row["accuracy"]) == pytest.approx((10, 0.8, 0.45))
-    half = stats.t.ppf(0.975, 1) * np.std([0.5, 0.4], ddof=1) / np.sqrt(2)
-    assert (row["low"], row["high"], row["change"]) == pytest.approx((0.45 - half, 0.45 + half, -0.35))
+    assert (row["low"], row["high"], row["change"]) == pytest.approx((0, 1, -0.35)), "a share ends at 0 and 1"
+    close = group_losses(counts.assign(n=1000, correct=[900, 451, 700, 449]), 2).iloc[0]
+    half = stats.t.ppf(0.975, 1) * np.std([0.451, 0.449], ddof=1) / np.sqrt(2)
+    assert (close["low"], close["high"]) == pytest.approx((0.45 - half, 0.45 + half))
     assert list(group_losses(counts[:0], 2)) == list(GROUP_LOSSES)
 
 
