@@ -65,14 +65,14 @@ def frontier_figure(frame: Frame, asked: Question, found: Answer, dark: bool) ->
 def show_answer(frame: Frame, asked: Question, found: Answer) -> None:
     """The answer in words, and the button that pins it."""
     answer(found.texts[0])
-    card.show_pin(frame, asked, found)
     if found.warning:
         st.warning(found.warning, icon=":material/warning:")
     if found.promise is not None:
         st.markdown(f"The promise: {words.promised_words(dict(asked.limits))}; shared by all techniques' sequences.")
-    for text in (found.stakeholders, *found.texts[1:3]):
+    for text in (found.stakeholders, found.texts[2]):
         if text:
             st.markdown(text)
+    card.show_pin(frame, asked, found)
 
 
 def show_charts(frame: Frame, asked: Question, found: Answer) -> None:
@@ -259,8 +259,11 @@ def show_page(frame: Frame) -> None:
         return
     with above:
         show_answer(frame, asked, found)
-        luck = st.empty()
     show_charts(frame, asked, found)
+    with st.expander("How sure is this?"):
+        if found.texts[1]:
+            st.markdown(found.texts[1])
+        luck = st.empty()
     card.show_card(frame, asked, found)
     show_comparison(frame)
     show_weights(frame, asked, found)

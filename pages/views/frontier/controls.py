@@ -93,16 +93,16 @@ class Question:
 
 def ask(frame: Frame) -> Question:
     """Draw the controls and say what they ask."""
-    first, second, third = st.container(key="beside-asked").columns([5, 5, 6], gap="medium")
+    first, floor, second, third = st.container(key="beside-asked").columns([4, 4, 5, 6], gap="medium")
     between = choose_between(frame, first)
     filters = (frame.techniques, frame.treatments, frame.baseline)
     points, tested, facts = _points(frame, between, filters)
-    measure = _measure(points, between, second)
+    measure = _measure(points, between, first)
     rule = bound.segmented_control(
         "Rule", RULES, default=BY_WEIGHT, format_func=str.capitalize, key="rule", where=third, help=RULE_HELP
     )
     limits = {}
-    with first:
+    with floor:
         known = facts["accuracy"]
         usual = (known.most if np.isnan(known.dense) else known.dense) - 1
         set_to = floor_field("accuracy", known, "threshold", min(max(round(usual, 1), 0.0), 100.0))
