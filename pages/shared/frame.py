@@ -43,8 +43,10 @@ STYLE = """
   [data-testid="stTableStyledTable"] * {white-space: normal !important; overflow-wrap: anywhere; min-width: 0}
 }
 """
-DARK_STYLE = '[data-testid="stMultiSelect"] [data-tag] * {color: #12161B}'
-"""Streamlit writes white on the light blue of chosen options."""
+DARK_STYLE = """
+[data-testid="stMultiSelect"] [data-tag] *, button[kind^="primary"] p, button[kind^="primary"] span {color: #12161B}
+"""
+"""Streamlit writes white on the light blue of chosen options and of buttons."""
 ICON = Path(__file__).with_name("icon.png")
 SHARED_KEYS = ("study", "dataset", "network", "protocol", "techniques", "treatments", "baseline", *candidate.KEYS)
 """Settings of the frame, by their names in the address."""

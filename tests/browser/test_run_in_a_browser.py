@@ -13,6 +13,7 @@ from engine.jobs.job import Job, jobs_of
 from engine.store.study import Study
 from engine.sweeps.sweep import run_sweep
 from engine.sweeps.worker import RunContext
+from pages.shared.menu import MENU
 from tests.browser.conftest import WAIT_MILLISECONDS
 from tests.support.harness.forks import wait_until
 from tests.support.jobs import alive, assert_same_tables, processes_of, small_request
@@ -95,9 +96,9 @@ def test_a_job_outlives_its_server_and_is_paused_killed_and_gone_on_with(page: P
         expect(page.get_by_text("Its process is gone")).to_be_visible(timeout=10_000)
         page.get_by_role("button", name="Go on").click()
         expect(page.get_by_text("A few digits is done")).to_be_visible(timeout=400_000)
-        for label in ("Overview", "Class curves", "Frontier", "Recall distortion"):
-            page.get_by_test_id("stSidebar").get_by_role("link", name=label, exact=True).click()
-            expect(page).to_have_title(f"{label} · PruneScope")
+        for entry in MENU:
+            page.goto(f"{served.address}/{'' if entry.file == 'app.py' else Path(entry.file).stem}?study=empty")
+            expect(page).to_have_title(f"{entry.label} · PruneScope")
             expect(page.locator(QUIET)).to_be_visible()
             expect(page.get_by_text("no finished run")).to_have_count(0)
         assert "Traceback" not in served.said()

@@ -73,7 +73,8 @@ def slider_ends(floor: Floor, facts: FloorFacts, value: float | None, digits: in
         ends = (max(most - SPAN, 0.0), most) if floor.is_least else (least, least + SPAN)
     low, high = (round(float(end), digits) for end in ends)
     if value is not None:
-        low, high = min(low, value), max(high, value)
+        low = min(low, round(float(np.floor(scale * value + 1e-9)) / scale, digits))
+        high = max(high, round(float(np.ceil(scale * value - 1e-9)) / scale, digits))
     return low, high if high > low else round(low + 1 / scale, digits)
 
 

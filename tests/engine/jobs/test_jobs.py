@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.quiet, pytest.mark.timeout(600)]
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same runs by a sweep that nothing happened to."""
     study = tmp_path_factory.mktemp("undisturbed") / "study"
-    request = small_request(study, epochs=6, levels=5)
+    request = small_request(study, epochs=40, levels=5)
     run_sweep(request.preset, RunContext(study, study, "cpu"), 2, lambda event: None)
     return study
 
@@ -41,10 +41,10 @@ def test_paused_killed_and_gone_on_with_it_leaves_the_tables_of_an_undisturbed_s
     tmp_path: Path, undisturbed: Path
 ) -> None:
     study = tmp_path / "study"
-    job = start_job(study, small_request(tmp_path, epochs=6, levels=5))
+    job = start_job(study, small_request(tmp_path, epochs=40, levels=5))
     assert job.state().word == "running" and live_job(study) == job
     with pytest.raises(PruneScopeError, match="being computed already"):
-        start_job(study, small_request(tmp_path, epochs=6, levels=5))
+        start_job(study, small_request(tmp_path, epochs=40, levels=5))
     with pytest.raises(PruneScopeError, match="Another job works on study"):
         start_job(study, small_request(tmp_path, epochs=1))
     wait_until(lambda: at_level(job, 2))
