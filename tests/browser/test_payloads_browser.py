@@ -55,8 +55,6 @@ def test_names_are_text_on_every_page(visit: Callable[..., Watched]) -> None:
         missing = [payload for payload in SOME if squeezed(payload) not in text]
         shown = page.locator(".st-key-techniques").count()
         assert not missing or not shown, "the filter shows the techniques as they are"
-            "the filter shows the techniques as they are"
-        )
         seen += text
     assert not [payload for payload in PAYLOADS if squeezed(payload) not in seen]
 
