@@ -224,7 +224,7 @@ class RunSpec:
         "",
         About(
             "Given weights",
-            "a trained network's state_dict (safetensors, or .pt), which stands in the place of the dense training",
+            "a trained network's state_dict (safetensors), which stands in the place of the dense training",
             "training",
         ),
     )

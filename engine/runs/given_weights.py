@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
@@ -22,7 +21,7 @@ Weights = nn.Module | Mapping[str, Tensor] | str | Path
 def keep_weights(study: Study, weights: Weights) -> str:
     """Name of the weights in the study, for `RunSpec.weights`: a network, its state_dict, or a file of that.
 
-    Files are safetensors or what torch.save wrote; nothing is unpickled but tensors.
+    Files are safetensors: nothing is unpickled.
     """
     tensors = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in _tensors(weights).items()}
     content = save(dict(sorted(tensors.items())))
@@ -69,14 +68,14 @@ def _tensors(weights: Weights) -> Mapping[str, Tensor]:
     if isinstance(weights, str | Path):
         path = Path(weights).expanduser()
         try:
-            is_torch = path.suffix in (".pt", ".pth", ".bin")
-            found = torch.load(path, "cpu", weights_only=True) if is_torch else load(path.read_bytes())
+            found = load(path.read_bytes())
         except OSError as error:
             raise PruneScopeError(f"{path} cannot be read: {error.strerror}.") from error
-        except (SafetensorError, ValueError, RuntimeError, EOFError, KeyError, AttributeError) as error:
-            raise PruneScopeError(f"{path} holds no state_dict: {str(error).splitlines()[0][:160]}.") from error
-        except Exception as error:  # torch raises pickle's own errors
-            raise PruneScopeError(f"{path} holds more than tensors, which is not read; save its state_dict.") from error
+        except SafetensorError as error:
+            raise PruneScopeError(
+                f"{path} is no safetensors file ({str(error).splitlines()[0][:120]}), and nothing is unpickled here. "
+                "Write one with safetensors.torch.save_file(network.state_dict(), path)."
+            ) from error
     if isinstance(found, Mapping) and isinstance(found.get("state_dict"), Mapping):
         found = found["state_dict"]
     if not isinstance(found, Mapping) or not found or not all(isinstance(part, Tensor) for part in found.values()):

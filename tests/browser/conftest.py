@@ -191,3 +191,13 @@ def visit(
         one.page.close()
     assert not [problem for one in watched for problem in one.problems]
     assert "Traceback" not in served.said()[before:], served.said()[before:]
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh page of somebody whom nobody knows."""
+    expect.set_options(timeout=WAIT_MILLISECONDS)
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(WAIT_MILLISECONDS)
+    yield context.new_page()
+    context.close()

@@ -33,16 +33,6 @@ VIC = User(sub="vic", claims={"email": "vic@example.org", "duties": ["reader"]})
 EVE = User(sub="eve", claims={"email": "eve@elsewhere.net", "duties": ["editor"]})
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A fresh page of somebody whom nobody knows."""
-    expect.set_options(timeout=WAIT_MILLISECONDS)
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(WAIT_MILLISECONDS)
-    yield context.new_page()
-    context.close()
-
-
 @contextmanager
 def signed_in_server(tmp_path: Path, studies: Path, seconds: int = 3600) -> Iterator[Served]:
     """The dashboard behind a sign-in; tokens are good for so long."""

@@ -3,45 +3,22 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from engine.jobs.job import Job, jobs_of
 from engine.store.study import Study
 from engine.sweeps.sweep import run_sweep
 from engine.sweeps.worker import RunContext
 from pages.shared.menu import MENU
-from tests.browser.conftest import WAIT_MILLISECONDS
 from tests.support.harness.forks import wait_until
-from tests.support.jobs import alive, assert_same_tables, processes_of, small_request
+from tests.support.jobs import PRESET, alive, assert_same_tables, processes_of, small_request
 from tests.support.server import QUIET, serve
 
 pytestmark = [pytest.mark.quiet, pytest.mark.timeout(1200)]
-FEW = """
-title = "A few digits"
-[[grid]]
-datasets = ["digits"]
-networks = ["lenet"]
-techniques = ["global_unstructured"]
-seeds = [0, 1]
-[grid.protocol]
-epochs = 25
-levels = 20
-learning_rate = 0.05
-"""
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A fresh page."""
-    expect.set_options(timeout=WAIT_MILLISECONDS)
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(WAIT_MILLISECONDS)
-    yield context.new_page()
-    context.close()
+FEW = PRESET.format(epochs=25, levels=20)
 
 
 def open_run(page: Page, home: str, study: str = "empty", what: str = "") -> None:

@@ -62,13 +62,12 @@ def test_the_dense_level_is_the_given_network_answer_for_answer(tmp_path: Path) 
 def test_weights_come_from_files_and_the_command_line(tmp_path: Path) -> None:
     network = own_network()
     save_file({name: part.contiguous() for name, part in network.state_dict().items()}, tmp_path / "mine.safetensors")
-    torch.save({"state_dict": network.state_dict()}, tmp_path / "mine.pt")
     study = Study(tmp_path / "study")
-    names = {keep_weights(study, path) for path in (tmp_path / "mine.safetensors", str(tmp_path / "mine.pt"), network)}
-    assert len(names) == 1
+    kept = (tmp_path / "mine.safetensors", {"state_dict": network.state_dict()}, network)
+    assert len({keep_weights(study, weights) for weights in kept}) == 1
     words = "--dataset digits --network lenet --technique global_unstructured --treatment finetune --schedule oneshot"
     more = ["--sparsities", "0.5", "--epochs", "1", "--batch-size", "64", "--learning-rate", "0.1", "--device", "cpu"]
-    given = ["--weights", str(tmp_path / "mine.pt"), "--study", str(study.path)]
+    given = ["--weights", str(tmp_path / "mine.safetensors"), "--study", str(study.path)]
     assert main(["run", *words.split(), *more, *given]) == 0
     _, predictions = study.prediction_matrix(study.runs()[0])
     assert (predictions[0] == answers(network)).all()
@@ -76,13 +75,15 @@ def test_weights_come_from_files_and_the_command_line(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     study, tensors = ps.Study(tmp_path / "mine"), dict(own_network().state_dict())
+    torch.save(tensors, tmp_path / "mine.pt")
     first = next(iter(tensors))
     for wrong, words in (
         ({**tensors, "more": torch.zeros(1)}, "has no such tensor"),
         ({name: part for name, part in tensors.items() if name != first}, "lack it"),
         ({**tensors, first: torch.zeros(2, 2)}, "should be"),
         ({}, "should be a state_dict"),
-        (tmp_path / "nowhere.pt", "cannot be read"),
+        (tmp_path / "nowhere.safetensors", "cannot be read"),
+        (tmp_path / "mine.pt", "nothing is unpickled here"),
     ):
         with pytest.raises(PruneScopeError, match=words):
             study.run(SPEC, "cpu", weights=wrong)
