@@ -4,7 +4,7 @@ import itertools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,8 @@ def read_preset(name: str, text: str) -> Preset:
     lines = text.splitlines()
     heads = [number for number, line in enumerate(lines) if re.match(r"\s*\[\[\s*grid\s*]]", line)]
     top = _Section(name, lines, 0, heads[0] if heads else len(lines))
-    top.check_keys(values, ("title", "description", "grid"))
+    top.check_keys(values, ("title", "description", "protocols", "grid"))
+    shared = top.shared_protocols(values.get("protocols", {}))
     for key, value in (("title", values.get("title")), ("description", values.get("description", ""))):
         if not isinstance(value, str):
             raise top.error(f"{key} is {'missing' if value is None else repr(value)}; it should be text.", key)
@@ -87,7 +88,7 @@ def read_preset(name: str, text: str) -> Preset:
         if len(heads) == len(grids)
         else [(0, len(lines))] * len(grids)
     )
-    sections = [_Section(name, lines, first, end) for first, end in ends]
+    sections = [_Section(name, lines, first, end, shared) for first, end in ends]
     specs: dict[str, RunSpec] = {}
     names: dict[ExperimentName, str] = {}
     parted = zip(sections, grids, strict=True)
@@ -108,6 +109,15 @@ class _Section:
     lines: list[str]
     first: int
     end: int
+    shared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def shared_protocols(self, tables: Any) -> dict[str, Mapping[str, Any]]:
+        """The protocols that grids may be like, by name."""
+        if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+            raise self.error("protocols should be tables of settings, such as [protocols.faces].", "protocols")
+        for table in tables.values():
+            self.check_keys(table, PROTOCOL)
+        return tables
 
     def named_specs(self, grid: Mapping[str, Any], names: dict[ExperimentName, str]) -> list[RunSpec]:
         """The specs of the grid; its name joins `names`, and must be of one experiment and its only one."""
@@ -127,13 +137,10 @@ class _Section:
 
     def specs(self, grid: Mapping[str, Any]) -> Iterator[RunSpec]:
         """The specs of the grid, the last axis the fastest."""
-        self.check_keys(grid, (*AXES, "protocol", "name"))
-        protocol = grid.get("protocol", {})
-        if not isinstance(protocol, dict):
-            raise self.error(f"protocol is {protocol!r}; it should be a table of settings.", "protocol")
-        self.check_keys(protocol, PROTOCOL)
-        fixed = {key: self._read(key, key, value) for key, value in protocol.items()}
+        self.check_keys(grid, (*AXES, "protocol", "vary", "name"))
+        fixed = {key: self._read(key, key, value) for key, value in self._protocol(grid).items()}
         axes = {AXES[axis]: self._axis(axis, grid.get(axis)) for axis in AXES if axis in grid or axis in NEEDED}
+        axes |= self._varied(grid, fixed)
         for values in itertools.product(*axes.values()):
             point = dict(zip(axes, values, strict=True))
             try:
@@ -156,6 +163,30 @@ class _Section:
         sought = re.compile(rf"(?<![\w.-]){written}(?![\w.-])") if value is not None else None
         at = next((n for n in range(at, self.end) if sought and sought.search(self.lines[n])), at)
         return PruneScopeError(f"Preset {self.name}, line {at + 1}: {message}")
+
+    def _protocol(self, grid: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of the grid: those of the shared protocol that it is like, and its own in their place."""
+        own = grid.get("protocol", {})
+        if not isinstance(own, dict):
+            raise self.error(f"protocol is {own!r}; it should be a table of settings.", "protocol")
+        self.check_keys(own, (*PROTOCOL, "like"))
+        like = own.get("like")
+        if like is not None and like not in self.shared:
+            raise self.error(str(unknown_name(str(like), self.shared, "protocol")), "like", like)
+        return {**self.shared.get(like, {}), **{key: value for key, value in own.items() if key != "like"}}
+
+    def _varied(self, grid: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """Settings of the grid that have several values, and these."""
+        varied = grid.get("vary", {})
+        if not isinstance(varied, dict):
+            raise self.error(f"vary is {varied!r}; it should be a table of settings with lists.", "vary")
+        self.check_keys(varied, PROTOCOL)
+        for key, values in varied.items():
+            if key in fixed:
+                raise self.error(f"{key} is varied and has a value in the protocol; it should have one of both.", key)
+            if not isinstance(values, list) or not values:
+                raise self.error(f"{key} is {values!r}; it should be a list with a value or more.", key)
+        return {key: [self._read(key, key, value) for value in values] for key, values in varied.items()}
 
     def _axis(self, axis: str, values: Any) -> list[Any]:
         setting = AXES[axis]

@@ -281,3 +281,49 @@ def test_a_file_of_ones_own_works_like_a_preset_that_ships(tmp_path: Path) -> No
         load_preset(str(tmp_path / "bytes.toml"))
     with pytest.raises(PruneScopeError, match="There is no preset 'papre'; did you mean 'paper'"):
         load_preset("papre")
+
+
+SHARED = """title = "Shared"
+[protocols.short]
+epochs = 2
+levels = 1
+[[grid]]
+datasets = ["digits"]
+networks = ["lenet"]
+techniques = ["l1_structured"]
+seeds = [0, 1]
+[grid.protocol]
+like = "short"
+epochs = 3
+[grid.vary]
+learning_rate = [0.1, 0.2]
+"""
+
+
+def test_a_grid_is_like_a_shared_protocol_but_for_its_own_settings_and_varies_what_it_lists() -> None:
+    specs = read_preset("mine", SHARED).specs
+    assert [(spec.seed, spec.learning_rate) for spec in specs] == [(0, 0.1), (0, 0.2), (1, 0.1), (1, 0.2)]
+    assert {(spec.epochs, spec.levels) for spec in specs} == {(3, 1)}
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "line", "message"),
+    [
+        ('like = "short"', 'like = "shirt"', 11, "There is no protocol 'shirt'; did you mean 'short'?"),
+        ("levels = 1", "level = 1", 4, "There is no key 'level'; did you mean 'levels'?"),
+        ("[protocols.short]\nepochs = 2\nlevels = 1", "protocols = 3", 2, "protocols should be tables of settings"),
+        ("[0.1, 0.2]", "[]", 14, "learning_rate is []; it should be a list with a value or more."),
+        ("[0.1, 0.2]", '[0.1, "0.2"]', 14, "learning_rate is '0.2'; it should be a number."),
+        ("[grid.vary]\nlearning_rate", "[grid.vary]\nepochs", 12, "epochs is varied and has a value in the protocol"),
+        ("[grid.vary]\nlearning_rate", "[grid.vary]\nlearning", 14, "did you mean 'learning_rate'?"),
+        ("[grid.vary]\nlearning_rate = [0.1, 0.2]", "vary = 2", 13, "There is no key 'vary'"),
+    ],
+)
+def test_a_mistake_in_what_grids_share_or_vary_is_said_with_its_line(
+    written: str, instead: str, line: int, message: str
+) -> None:
+    assert written in SHARED
+    with pytest.raises(PruneScopeError) as refused:
+        read_preset("mine", SHARED.replace(written, instead))
+    assert str(refused.value).startswith(f"Preset mine, line {line}: ")
+    assert message in str(refused.value)
