@@ -5,7 +5,7 @@ without mitigation; the sparsest level whose validation accuracy, the mean over 
 baseline (the same training, unpruned, where it is recorded, else the dense network). There, the loss of every class and
 every group of at least `FEWEST` validation images, paired by seed, with 95 % intervals that hold for all at once. The
 largest of their low ends is the loss that is surely there. The experiment in which it is largest opens the study; of
-equals, the first. Experiments of fewer than `SEEDS` seeds do not compete.
+equals, the first. Experiments of fewer than `SEEDS` seeds do not compete, and where nobody surely loses none is chosen.
 """
 
 import re

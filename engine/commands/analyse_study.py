@@ -163,5 +163,8 @@ def choose_opening(study: Study) -> None:
             f"{100 * evidence.sure_loss:.1f} points at level {evidence.level} of {evidence.technique}, "
             f"{evidence.treatment} ({evidence.n_seeds} seeds, validation)."
         )
+    if found[0].sure_loss <= 0:
+        print("Nobody surely loses in any of these, so none is chosen: the pages open as they did.")
+        return
     write_opening(study, found[0].experiment)
     print("The pages open with the first of these.")

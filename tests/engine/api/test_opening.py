@@ -9,7 +9,7 @@ import pytest
 from engine.analysis.uncertainty.simultaneous import max_t_interval
 from engine.api import opening as module
 from engine.api.opening import opening_evidence, write_opening
-from engine.commands import main
+from engine.commands import analyse_study, main
 from engine.run_spec import RunSpec
 from engine.specs.checks import validate_spec
 from engine.specs.experiment_names import experiment_of, name_tables, names_in_study, opening_of_study
@@ -76,6 +76,17 @@ def test_pages_open_with_the_clearest_and_the_choice_can_be_made_again(
     assert opening_of_study(info) == place and names_in_study(info) == {place: "Clearest"} and info["title"] == "Mine"
     experiments = catalog.experiments(Source(str(study.path), 1))
     assert experiments[0] == catalog.Experiment(*place) and len(experiments) == 3
+
+
+def test_where_nobody_surely_loses_the_pages_open_as_they_did(
+    study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [replace(one, sure_loss=-0.006) for one in opening_evidence(study)]
+    monkeypatch.setattr(analyse_study, "opening_evidence", lambda study: found)
+    before = (study.path / "study.toml").read_bytes()
+    assert main(["analyse", "--study", str(study.path), "--opening"]) == 0
+    assert "so none is chosen" in capsys.readouterr().out.splitlines()[-1]
+    assert (study.path / "study.toml").read_bytes() == before
 
 
 def test_a_study_of_few_seeds_has_no_clearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
