@@ -63,9 +63,11 @@ def test_evidence_is_the_largest_sure_loss_on_validation(study: Study) -> None:
 
 
 def test_pages_open_with_the_clearest_and_the_choice_can_be_made_again(
-    study: Study, capsys: pytest.CaptureFixture[str]
+    study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = (one.experiment for one in opening_evidence(study))
+    found = [replace(one, sure_loss=one.sure_loss + 1) for one in opening_evidence(study)]
+    monkeypatch.setattr(analyse_study, "opening_evidence", lambda study: found)
+    first, second = (one.experiment for one in found)
     (study.path / "study.toml").write_text('title = "Mine"\n' + name_tables([replace(first, name="Clearest")]))
     write_opening(study, second)
     assert main(["analyse", "--study", str(study.path), "--opening"]) == 0
