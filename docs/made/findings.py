@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from docs.made.control import LEVEL, training_finding
+from docs.made.faces import faces_finding
 from docs.made.study import PAPER, SHORT, Demo
 from engine.analysis.curves.red_flags import red_flags
 from engine.analysis.frontier.choice import choose
@@ -23,9 +24,8 @@ THRESHOLD, WEIGHTS = 0.925, (1.0, 100.0)
 
 def findings(demo: Demo) -> str:
     """The findings as a numbered list; one for which runs are missing is left out."""
-    lines = [
-        line for line in (_classes(demo), _writers(demo), _tilt(demo), training_finding(demo), _frontier(demo)) if line
-    ]
+    parts = (_classes, faces_finding, _writers, _tilt, training_finding, _frontier)
+    lines = [line for part in parts if (line := part(demo))]
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
 
 
