@@ -1,4 +1,4 @@
-"""Who pays for pruning among the faces: groups of people beside the total, against the same training without pruning."""
+"""Who pays for pruning among the faces: groups of people beside the total, against the same training unpruned."""
 
 import numpy as np
 import pandas as pd
@@ -44,8 +44,8 @@ def faces_finding(demo: Demo) -> str:
     return (
         f"**Some people pay for all.** {opening}, but that of faces of {worst['group']} by "
         f"{formats.points(worst['change'])} (95 % for all {len(table)} groups by ethnicity and age together: "
-        f"{ends_words}; {formats.count(worst['n'])} test faces, {formats.seeds(len(values))}). Groups are what the data "
-        "set's authors estimated, not what people say of themselves."
+        f"{ends_words}; {formats.count(worst['n'])} test faces, {formats.seeds(len(values))}). Groups are what the "
+        "data set's authors estimated, not what people say of themselves."
     )
 
 
