@@ -1,4 +1,4 @@
-"""Instances of Every Eval Ever, in the shape that its schema asks for (the fields of 0.2.2, which rows of 0.3 must have too)."""
+"""Instances of Every Eval Ever in the shape of its schema 0.2.2, whose fields rows of 0.3 must have too."""
 
 import hashlib
 import json
