@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from engine.api.gate_inputs import gate as gate
     from engine.api.own_data import image_dataset as image_dataset
     from engine.api.public_study import Study as Study
+    from engine.api.watch import record as record
+    from engine.api.watch import watch as watch
     from engine.datasets.dataset import Dataset as Dataset
     from engine.datasets.dataset import ImageSet as ImageSet
     from engine.errors import PruneScopeError as PruneScopeError
@@ -45,10 +47,12 @@ PUBLIC = {
     "noise_floor": "engine.analysis.noise_floor",
     "pareto_front": "engine.analysis.frontier.points",
     "pareto_front_3d": "engine.analysis.frontier.three_objectives",
+    "record": "engine.api.watch",
     "register_dataset": "engine.specs.registration",
     "register_network": "engine.specs.registration",
     "register_technique": "engine.specs.registration",
     "unfairness": "engine.api.fair_between",
+    "watch": "engine.api.watch",
 }
 """Where each public name stands."""
 

@@ -76,9 +76,7 @@ class RunSpec:
         ),
     )
     batch_size: int = setting(32, About("Batch size", "images in a batch of training", "training", POSITIVE, "images"))
-    learning_rate: float = setting(
-        0.01, About("Learning rate", "step of stochastic gradient descent", "training", POSITIVE)
-    )
+    learning_rate: float = setting(0.01, About("Learning rate", "step of the optimiser", "training", POSITIVE))
     momentum: float = setting(
         0.0, About("Momentum", "share of the last step that the next one keeps", "training", BELOW_ONE)
     )
@@ -227,6 +225,9 @@ class RunSpec:
             "a trained network's state_dict (safetensors), which stands in the place of the dense training",
             "training",
         ),
+    )
+    optimizer: str = setting(
+        "sgd", About("Optimiser", "how gradients change the weights", "training", choices="optimizers")
     )
 
     @property

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from engine import noise_floor as noise_floor
     from engine import pareto_front as pareto_front
     from engine import pareto_front_3d as pareto_front_3d
+    from engine import record as record
     from engine import register_dataset as register_dataset
     from engine import register_network as register_network
     from engine import register_technique as register_technique
     from engine import unfairness as unfairness
+    from engine import watch as watch
     from prunescope import plots as plots
 
 __all__ = [  # noqa: F822
@@ -48,10 +50,12 @@ __all__ = [  # noqa: F822
     "pareto_front",
     "pareto_front_3d",
     "plots",
+    "record",
     "register_dataset",
     "register_network",
     "register_technique",
     "unfairness",
+    "watch",
 ]
 
 

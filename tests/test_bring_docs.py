@@ -30,3 +30,14 @@ def test_the_scikit_learn_round_trip_works_as_printed(tmp_path: Path, monkeypatc
     assert levels["seed"].nunique() == 3 and levels["network"].unique().tolist() == ["MLP"]
     by_level = levels.groupby("level")["accuracy"].mean()
     assert by_level[0] > 0.9 > by_level[3]
+
+
+def test_the_loop_of_pytorch_works_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    section = PAGE.read_text(encoding="utf-8").partition("## From a training loop of your own")[2]
+    code = re.search(r"```python\n(.*?)```", section, re.DOTALL)
+    assert code is not None
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code[1]], check=True)
+    levels = Study(tmp_path / "data" / "torch").levels()
+    assert levels["sparsity"].tolist() == [0, 0.5] and set(levels["technique"]) == {"l1"}
+    assert levels["accuracy"].iloc[0] > 0.75

@@ -28,13 +28,18 @@ LEAST_PROBABILITY = 1e-7
 
 
 def record_model(study: Study, spec: RunSpec, tested: ExampleSet, model: Recorded) -> str:
-    """Key of the run that holds the model now; a dense one joins every run of its network and seed that has none."""
+    """Key of the run that holds the model now; a dense one joins every run of its network and seed that has none.
+
+    The same answers of the same model twice are one model.
+    """
     with claim(study.path / "claims", f"record-{examples_name(spec)}") as ours:
         if not ours:
             raise PruneScopeError(f"Somebody else records into {study.path} now; try again when they have finished.")
         _check_examples(study, tested)
         runs = _without_superseded(study, _related_runs(study, spec))
-        _check_new(runs, spec, model)
+        present = _run_with(runs, spec, model)
+        if present:
+            return present
         study.write_examples(tested.name, _example_table(tested), _class_table(tested))
         if spec.technique not in DENSE:
             own = next((run for run in runs if run.is_of(spec)), None)
@@ -109,14 +114,20 @@ def _dense_models(runs: Iterable[_Run]) -> list[Recorded]:
     return [model for model in (next(shared, None),) if model]
 
 
-def _check_new(runs: Sequence[_Run], spec: RunSpec, model: Recorded) -> None:
-    own = [run for run in runs if run.is_of(spec)]
-    shared = _dense_models(runs) if spec.technique in DENSE else []
-    if any(other.sparsity == model.sparsity for other in (*shared, *(m for run in own for m in run.models))):
-        raise PruneScopeError(
-            f"The model of technique {spec.technique!r}, seed {spec.seed}, at sparsity {model.sparsity:g} is recorded "
-            "already; a model is recorded once."
-        )
+def _run_with(runs: Sequence[_Run], spec: RunSpec, model: Recorded) -> str:
+    """Key of the run that has this very model already, or nothing; one with other answers in its place is refused."""
+    for run in runs:
+        is_shared = spec.technique in DENSE and run.has_shared_dense
+        for other in run.models if run.is_of(spec) or is_shared else ():
+            if other.sparsity != model.sparsity or (not run.is_of(spec) and other.sparsity > 0):
+                continue
+            if np.array_equal(other.prediction, model.prediction):
+                return run.key
+            raise PruneScopeError(
+                f"The model of technique {spec.technique!r}, seed {spec.seed}, at sparsity {model.sparsity:g} is "
+                "recorded already, with other answers; a model is recorded once."
+            )
+    return ""
 
 
 def _check_examples(study: Study, tested: ExampleSet) -> None:

@@ -8,9 +8,13 @@ from engine.errors import PruneScopeError
 from engine.exchange.mapping import ROLES, ColumnMapping
 from engine.exchange.sandbox import Source, import_file
 from engine.exchange.sidecar import mapping_from_json
+from engine.exchange.sources.every_eval_ever import found_instances
 from engine.exchange.sources.lm_eval import found_samples
 from engine.exchange.sources.several import FoundFile, found_files
 from engine.store.study import Study
+
+HARNESSES = {"lm-eval": found_samples, "every-eval-ever": found_instances}
+"""Harnesses whose files are read, and how they are found in a folder."""
 
 
 def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
@@ -25,16 +29,16 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     parser.add_argument(
         "--from",
         dest="kind",
-        choices=["table", "lm-eval"],
+        choices=["table", *HARNESSES],
         default="table",
-        help="lm-eval: folders with samples_*.jsonl",
+        help="lm-eval: folders with samples_*.jsonl; every-eval-ever: folders with instances (HELM, Inspect)",
     )
     parser.add_argument(
         "--model",
         action="append",
         default=[],
         metavar="FOLDER=FACTS",
-        help="lm-eval: what a model's folder does not say, as in llama-q4=technique=gptq,bits=4",
+        help="harnesses: what a model's folder does not say, as in llama-q4=technique=gptq,bits=4",
     )
     parser.add_argument(
         "--append", action="store_true", help="models join the runs that the study has, in whatever order they come"
@@ -77,7 +81,7 @@ def _sources(options: Namespace) -> list[Source]:
     missing = next((folder for folder in folders if not folder.is_dir()), None)
     if missing:
         raise PruneScopeError(f"There is no folder {missing}.")
-    found = [file for folder in folders for file in found_samples(folder, given)]
+    found = [file for folder in folders for file in HARNESSES[options.kind](folder, given)]
     return [Source(file.path, file.name, None, file.facts, options.kind) for file in found]
 
 

@@ -19,7 +19,7 @@ class FileToRead(msgspec.Struct, frozen=True):
     facts: dict[str, Constant] = {}
     """What its path says of all its rows."""
     kind: str = ""
-    """What it comes from, where that is no plain table: "lm-eval"."""
+    """What it comes from, where that is no plain table: a harness."""
     more: "tuple[FileToRead, ...]" = ()
     """Files that are read with it, as one table."""
 

@@ -64,7 +64,7 @@ class Source:
     facts: Mapping[str, Constant] = field(default_factory=dict)
     """What its path says of all its rows."""
     kind: str = ""
-    """What it comes from, where that is no plain table: "lm-eval"."""
+    """What it comes from, where that is no plain table: a harness."""
     more: "tuple[Source, ...]" = ()
     """Files that are read with it, as one table."""
 

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from engine.errors import PruneScopeError
 from engine.exchange.cells import refused, shown
 from engine.exchange.limits import LIMITS
+from engine.exchange.sources.every_eval_ever import instance_batches
 from engine.exchange.sources.json_lines import json_batches, json_columns, open_binary
 from engine.exchange.sources.lm_eval import sample_batches
 
@@ -268,4 +269,5 @@ READERS: dict[str, Callable[[Table, list[str]], Iterator[pa.RecordBatch]]] = {
     "json": _json_batches,
     "parquet": _parquet_batches,
     "lm-eval": lambda table, columns: sample_batches(table.path, columns),
+    "every-eval-ever": lambda table, columns: instance_batches(table.path, columns),
 }

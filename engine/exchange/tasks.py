@@ -18,6 +18,7 @@ from engine.exchange.guess import fill_in_defaults
 from engine.exchange.mapping import ColumnMapping, class_facts_of, merge_mappings, only_columns, validate_mapping
 from engine.exchange.messages import Cell, FileToRead, Preview, PreviewRequest, Request, Staged, StageRequest
 from engine.exchange.sidecar import read_sidecar
+from engine.exchange.sources.every_eval_ever import instance_columns
 from engine.exchange.sources.known_examples import example_orders, imported_runs, known_sets
 from engine.exchange.sources.lm_eval import PROMPT, sample_columns, sample_mapping
 from engine.exchange.sources.several import with_path_facts
@@ -25,7 +26,8 @@ from engine.exchange.table_file import Table, open_table
 from engine.store.files import remove_folder, synced_at_the_end
 from engine.store.study import Study, examples_name
 
-LM_EVAL = "lm-eval"
+HARNESSES = {"lm-eval": sample_columns, "every-eval-ever": instance_columns}
+"""What files of a harness are called, and which columns they have."""
 N_SHOWN = 8
 N_LOOKED = 5000
 SIDECAR_BYTES = 50_000_000
@@ -60,7 +62,7 @@ def stage_file(request: StageRequest) -> Staged:
     orders = example_orders(study) if study and not known else {}
     for own in collected:
         own.order = orders.get((own.dataset, own.split))
-    if request.file.kind == LM_EVAL:
+    if request.file.kind in HARNESSES:
         collected = [with_positions(own) for own in collected]
     staged = Study(request.folder)
     with synced_at_the_end():
@@ -135,10 +137,10 @@ def _answers(study: Study, key: str) -> tuple[list[object], ...]:
 
 def _open(file: FileToRead, is_alone: bool = True) -> tuple[Table, ColumnMapping, list[str]]:
     """The table, its mapping (what is given, completed by what names say), and its columns of fractions."""
-    if file.kind == LM_EVAL:
-        names = sample_columns(Path(file.path))
-        mapping = with_path_facts(sample_mapping(names, file.mapping), file.facts, ())
-        return Table(Path(file.path), LM_EVAL, tuple(names)), mapping, []
+    if file.kind in HARNESSES:
+        names = HARNESSES[file.kind](Path(file.path))
+        mapping = with_path_facts(sample_mapping(names, file.mapping, file.kind), file.facts, ())
+        return Table(Path(file.path), file.kind, tuple(names)), mapping, []
     table, mapping = open_table(Path(file.path)), file.mapping
     if file.sidecar:
         mapping = merge_mappings(_read_sidecar(Path(file.sidecar)), mapping)

@@ -108,6 +108,7 @@ def _computed(spec: RunSpec, study: Study, workspace: Workspace, watch: Watcher)
     extra = {f"{kind}.parquet": to_parquet(rows, kind) for kind, rows in more.items()}
     extra |= run.checkpoints(len(results))
     step = step_name(run.network) if spec.precision == "full" else f"eager ({spec.precision} precision)"
+    step = step if spec.optimizer == "sgd" else f"eager ({spec.optimizer})"
     provenance = provenance_of(workspace, step, seconds, stopped) | run.way_of_training()
     committed = study.write_run(spec, tables, provenance, extra)
     study.clear_work(spec.key)

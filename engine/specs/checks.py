@@ -27,6 +27,7 @@ def validate_spec(spec: RunSpec) -> RunSpec:
     for setting in SETTINGS.values():
         _check_names(setting, getattr(spec, setting.name))
     _check_schedule(spec)
+    _check_optimizer(spec)
     _check_quantization(spec)
     _check_mitigation(spec)
     _check_balance(spec)
@@ -78,6 +79,11 @@ def _check_schedule(spec: RunSpec) -> None:
         raise PruneScopeError(f"sparsities is {list(values)}; it should be numbers between 0 and 1 that grow.")
     if spec.schedule == "gradual" and spec.end_step <= spec.begin_step:
         raise PruneScopeError(f"end_step is {spec.end_step}; it should be above begin_step, {spec.begin_step}.")
+
+
+def _check_optimizer(spec: RunSpec) -> None:
+    if spec.momentum and spec.optimizer != "sgd":
+        raise PruneScopeError(f"momentum has no meaning for the optimizer {spec.optimizer!r}; only sgd takes it.")
 
 
 def _check_quantization(spec: RunSpec) -> None:

@@ -8,7 +8,7 @@ from engine.networks.network_table import NETWORKS
 from engine.pruning.schedules import SCHEDULES, TREATMENTS
 from engine.pruning.techniques import TECHNIQUES
 from engine.run_spec import SETTINGS
-from engine.specs.learning import KEPT_EPOCHS, PRECISIONS, RATE_SCHEDULES
+from engine.specs.learning import KEPT_EPOCHS, OPTIMIZERS, PRECISIONS, RATE_SCHEDULES
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, RULES
 
 
@@ -35,6 +35,7 @@ CHOICES: Mapping[str, Mapping[str, ChoiceRow]] = {
     "rate_schedules": RATE_SCHEDULES,
     "kept_epochs": KEPT_EPOCHS,
     "precisions": PRECISIONS,
+    "optimizers": OPTIMIZERS,
 }
 
 

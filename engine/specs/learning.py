@@ -19,7 +19,7 @@ class RateScheduleRow:
 
 @dataclass(frozen=True)
 class LearningRow:
-    """One way of training: a rule for the epoch whose weights are left, or a precision."""
+    """One way of training: a rule for the epoch whose weights are left, a precision or an optimiser."""
 
     key: str
     label: str
@@ -73,6 +73,15 @@ PRECISIONS: dict[str, LearningRow] = {
             "Layers compute in bfloat16 while they train, which is quicker on GPUs; weights, steps and tests stay in "
             "32 bits.",
         ),
+    )
+}
+
+OPTIMIZERS: dict[str, LearningRow] = {
+    row.key: row
+    for row in (
+        LearningRow("sgd", "SGD", "Stochastic gradient descent, with momentum where that is set."),
+        LearningRow("adam", "Adam", "Adam (betas 0.9 and 0.999); weight decay is added to the gradients."),
+        LearningRow("adamw", "AdamW", "Adam whose weight decay shrinks the weights themselves."),
     )
 }
 

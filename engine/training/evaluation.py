@@ -23,8 +23,19 @@ class Evaluation:
 
 
 def evaluate_network(network: nn.Module, split: Split, batch_size: int = 1000) -> Evaluation:
-    """What the network says of every example of the split, in its order."""
+    """What the network says of every example of the split, in its order; batches are halved until they fit."""
     network.eval()
+    while True:
+        try:
+            return _evaluated(network, split, batch_size)
+        except torch.OutOfMemoryError:
+            if batch_size == 1:
+                raise
+            batch_size = max(1, min(batch_size, len(split)) // 2)
+            torch.cuda.empty_cache()
+
+
+def _evaluated(network: nn.Module, split: Split, batch_size: int) -> Evaluation:
     parts: list[list[Tensor]] = []
     with torch.no_grad():
         for images, labels in _batches(split, batch_size):
@@ -38,14 +49,29 @@ def evaluate_network(network: nn.Module, split: Split, batch_size: int = 1000) -
 
 
 def mean_gradients(network: nn.Module, split: Split, batch_size: int = 1000) -> dict[str, Tensor]:
-    """Gradient of the mean loss over the whole split, for every prunable weight; no weight decay in it."""
+    """Gradient of the mean loss over the whole split, for every prunable weight; no weight decay in it.
+
+    Batches that do not fit into memory are halved, until they do.
+    """
     network.eval()
     weights = prunable(network)
-    sums = [torch.zeros_like(weight) for weight in weights.values()]
+    while True:
+        try:
+            sums = _summed_gradients(network, split, list(weights.values()), batch_size)
+            return {name: total / len(split) for name, total in zip(weights, sums, strict=True)}
+        except torch.OutOfMemoryError:
+            if batch_size == 1:
+                raise
+            batch_size = max(1, min(batch_size, len(split)) // 2)
+            torch.cuda.empty_cache()
+
+
+def _summed_gradients(network: nn.Module, split: Split, weights: list[Tensor], batch_size: int) -> list[Tensor]:
+    sums = [torch.zeros_like(weight) for weight in weights]
     for images, labels in _batches(split, batch_size):
         loss = functional.cross_entropy(network(split.inputs(images)), labels, reduction="sum")
-        torch._foreach_add_(sums, list(torch.autograd.grad(loss, list(weights.values()))))
-    return {name: total / len(split) for name, total in zip(weights, sums, strict=True)}
+        torch._foreach_add_(sums, list(torch.autograd.grad(loss, weights)))
+    return sums
 
 
 def group_importances(network: nn.Module, split: Split, batch_size: int = 128) -> dict[str, Tensor]:

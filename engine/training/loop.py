@@ -120,7 +120,8 @@ class _Step(Protocol):
 
 
 def _new_step(network: nn.Module, split: Split, job: TrainingJob) -> _Step:
-    if job.spec.precision == "full" and (job.objective is None or isinstance(job.objective, ExampleWeights)):
+    is_plain = job.spec.precision == "full" and job.spec.optimizer == "sgd"
+    if is_plain and (job.objective is None or isinstance(job.objective, ExampleWeights)):
         fused = fused_step(network, split.size, job.spec)
         if fused is not None:
             return _FusedStep(fused, job.objective)
@@ -155,6 +156,7 @@ class _EagerStep:
         self.weights: list[Tensor] = list(prunable(network).values())
         self.factors: list[Tensor] = []
         self.momenta = [torch.zeros_like(parameter) for parameter in self.parameters] if self.spec.momentum else None
+        self.adam = _adam(self.parameters, self.spec)
 
     def cut(self, masks: Mapping[str, Tensor]) -> None:
         self.factors = _as_factors(self.weights, masks)
@@ -164,6 +166,9 @@ class _EagerStep:
             loss = self._loss(*batch)
         gradients = list(torch.autograd.grad(loss, self.parameters))
         with torch.no_grad():
+            if self.adam is not None:
+                self._take_adam(self.adam, gradients, rate)
+                return
             if self.spec.weight_decay:
                 torch._foreach_add_(gradients, self.parameters, alpha=self.spec.weight_decay)
             if self.momenta is not None:
@@ -171,8 +176,19 @@ class _EagerStep:
                 torch._foreach_add_(self.momenta, gradients)
                 gradients = self.momenta
             torch._foreach_add_(self.parameters, gradients, alpha=-rate)
-            if self.factors:
-                torch._foreach_mul_(self.weights, self.factors)
+            self._keep_cut()
+
+    def _take_adam(self, adam: torch.optim.Optimizer, gradients: list[Tensor], rate: float) -> None:
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            parameter.grad = gradient
+        adam.param_groups[0]["lr"] = rate
+        adam.step()
+        adam.zero_grad()
+        self._keep_cut()
+
+    def _keep_cut(self) -> None:
+        if self.factors:
+            torch._foreach_mul_(self.weights, self.factors)
 
     def _loss(self, images: Tensor, labels: Tensor, *groups: Tensor) -> Tensor:
         if self.objective is None:
@@ -182,6 +198,14 @@ class _EagerStep:
         losses = functional.cross_entropy(self.network(images), labels, reduction="none")
         weights = self.objective.example_weights(losses.detach(), *groups)
         return losses.mean() if weights is None else (weights * losses).mean()
+
+
+def _adam(parameters: list[Tensor], spec: RunSpec) -> torch.optim.Optimizer | None:
+    """The optimiser where it is one of Adam's kind."""
+    if spec.optimizer == "sgd":
+        return None
+    kind = torch.optim.AdamW if spec.optimizer == "adamw" else torch.optim.Adam
+    return kind(parameters, lr=spec.learning_rate, weight_decay=spec.weight_decay, foreach=True)
 
 
 def _as_factors(weights: list[Tensor], masks: Mapping[str, Tensor]) -> list[Tensor]:

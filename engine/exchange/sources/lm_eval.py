@@ -101,10 +101,10 @@ def sample_columns(path: Path) -> list[str]:
     return [*FIXED, *(name for name in few if name not in (*FIXED, *ROLES))]
 
 
-def sample_mapping(columns: list[str], mapping: ColumnMapping) -> ColumnMapping:
+def sample_mapping(columns: list[str], mapping: ColumnMapping, kind: str) -> ColumnMapping:
     """What the columns mean; `mapping` may pick the groups."""
     groups = [name for name in columns if name not in FIXED and (not mapping.groups or name in mapping.groups)]
-    constants = {"dataset": "lm-eval", "network": "model", **mapping.constants}
+    constants = {"dataset": kind, "network": "model", **mapping.constants}
     roles = {"example": "example", "label": "label", "prediction": "prediction"}
     return ColumnMapping(columns=roles, constants=constants, groups=("task", PROMPT, *groups), guess=False)
 
@@ -121,12 +121,13 @@ def sample_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
         if sample.get("filter") == chosen:
             rows.append(_row(task, sample, number, seen))
         if len(rows) == BATCH:
-            yield _batch(rows, columns)
+            yield row_batch(rows, columns)
             rows = []
-    yield _batch(rows, columns)
+    yield row_batch(rows, columns)
 
 
-def _batch(rows: list[dict[str, str | None]], columns: list[str]) -> pa.RecordBatch:
+def row_batch(rows: list[dict[str, str | None]], columns: list[str]) -> pa.RecordBatch:
+    """The rows as columns of text; a field that a row lacks is an empty cell."""
     return pa.RecordBatch.from_pydict(
         {name: pa.array([row.get(name) for row in rows], pa.string()) for name in columns}
     )
@@ -158,10 +159,10 @@ def _answers(sample: dict[str, Any], number: int) -> tuple[str, str]:
         said = max(range(len(likelihoods)), key=lambda choice: likelihoods[choice])
         if outcome is not None and "acc" in sample and bool(outcome) != (said == gold):
             raise PruneScopeError(
-                f"Row {number:,}: by log-probabilities the answer is {_position(said)} and {_position(gold)} is right, "
+                f"Row {number:,}: by log-probabilities the answer is {position(said)} and {position(gold)} is right, "
                 f"but the stored acc is {shown(outcome)}."
             )
-        return _position(gold), _position(said)
+        return position(gold), position(said)
     if outcome is None:
         raise PruneScopeError(
             f"Row {number:,}: neither log-probabilities of choices nor one of {', '.join(OUTCOMES)} says the outcome."
@@ -200,5 +201,6 @@ def _continuation(arguments: object, place: int) -> str:
         return ""
 
 
-def _position(choice: int) -> str:
+def position(choice: int) -> str:
+    """The letter of a choice, or its number beyond the alphabet."""
     return string.ascii_uppercase[choice] if choice < 26 else str(choice + 1)

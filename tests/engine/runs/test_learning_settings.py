@@ -20,7 +20,12 @@ GRADUAL = replace(
 )
 
 
-@pytest.mark.parametrize("spec", [BOTH, GRADUAL, replace(BOTH, mitigation="both")], ids=["plain", "gradual", "fair"])
+ADAM = replace(BOTH, optimizer="adam", learning_rate=0.002, momentum=0.0)
+
+
+@pytest.mark.parametrize(
+    "spec", [BOTH, GRADUAL, replace(BOTH, mitigation="both"), ADAM], ids=["plain", "gradual", "fair", "adam"]
+)
 def test_an_interrupted_run_ends_like_an_uninterrupted_one(tmp_path: Path, spec: RunSpec) -> None:
     spec = validate_spec(spec)
     calm = run_in(tmp_path / "calm", spec)
