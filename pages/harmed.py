@@ -5,7 +5,6 @@ from zlib import crc32
 import streamlit as st
 
 from engine.analysis.curves.baseline import CONTROL
-from engine.analysis.example_columns import attribute_columns
 from engine.analysis.examples.exemplars import (
     PERCENTILES,
     divergence,
@@ -13,8 +12,7 @@ from engine.analysis.examples.exemplars import (
     held_out_accuracy,
     percentile_cut,
 )
-from engine.analysis.examples.representation import representation
-from pages.shared import bound, formats
+from pages.shared import formats
 from pages.shared.body import body, part
 from pages.shared.cache import predictions
 from pages.shared.cache.kept import kept
@@ -31,13 +29,14 @@ from pages.views.harmed.gallery import (
     show_gallery,
     show_marks,
 )
+from pages.views.harmed.shares import show_shares
 
 
 @body
 def show_page(frame: Frame) -> None:
     """The answer and what it rests on."""
     example_set = load_examples(frame)
-    examples, labels = example_set.examples, example_set.examples["label"].to_numpy()
+    labels = example_set.examples["label"].to_numpy()
     n_classes = len(example_set.classes)
 
     # -- which networks ------------------------------------------------------------------------------------------------
@@ -68,58 +67,20 @@ def show_page(frame: Frame) -> None:
         n_classes,
     )
     with above:
-        answer(words.answer_sentence(accuracy, exemplars, beside))
-        st.caption(words.beside_caption(beside), help=words.NOTHING_HELP)
-    if networks.training:
-        above.caption(networks.training)
+        answer(words.answer_sentence(exemplars))
+        st.caption(words.whom_sentence(exemplars), help=words.ANSWER_HELP)
+        st.markdown(words.nothing_sentence(beside, int(exemplars.divergence.modal.sum())), help=words.NOTHING_HELP)
+    for line in (words.beside_caption(beside), networks.training):
+        if line:
+            above.caption(line)
     if networks.n_missing:
         above.caption(f"{formats.seeds(networks.n_missing)} without this level or a baseline for it: left out.")
-
-    # -- how much harder they are --------------------------------------------------------------------------------------
-    left, right = st.container(key="beside-accuracy").columns(2, gap="large")
-    with left:
-        st.markdown("##### Accuracy where they change most", help=words.ties_help(exemplars, cuts[99.0]))
-        apart = kept(
-            frame.source,
-            "held out",
-            asked,
-            lambda: held_out_accuracy(labels, networks.before, networks.compressed, n_classes),
-        )
-        caption = "Whiskers: 95 % over seeds. "
-        caption += (
-            "Dotted: exemplars picked by one half of the seeds, scored on the other: what picking alone does is out."
-            if len(apart)
-            else "Those who pick also score here, which alone lowers the numbers; four seeds or more show how much."
-        )
-        show_chart(
-            charts.percentile_chart(accuracy, apart, BASELINE_LABELS[networks.kind]),
-            "percentiles",
-            f"Accuracy of {networks.baseline} and compressed networks on all examples and on those that changed most.",
-            accuracy,
-            caption=caption,
-        )
-    with right:
-        st.markdown("##### At every sparsity")
-        curves = predictions.exemplar_levels(networks.asked, example_set.name)
-        curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
-        show_chart(
-            charts.sparsity_chart(curves, str(scale), networks.level, 99.0, BASELINE_LABELS[networks.kind]),
-            "by-sparsity",
-            "Accuracy on the exemplars of each sparsity, and on all examples.",
-            curves,
-            caption="Exemplars are found anew at each sparsity. Dotted: all examples. Faint: modal exemplars.",
-        )
-    if coarse := words.ties_sentence(exemplars, cuts[99.0]):
-        st.caption(coarse)
 
     # -- one by one ----------------------------------------------------------------------------------------------------
     @part
     def show_examples() -> None:
         """The examples one by one."""
-        st.markdown("##### Look at them, and say what is wrong")
-        st.write(
-            "Is the label wrong, would people disagree, or is the example truly hard? Marks are kept with the study."
-        )
+        st.markdown("##### Wrong label, ambiguous, or truly hard? Look and mark them")
         order = choose_examples(frame, exemplars, cuts)
         show_gallery(frame, exemplars, order)
         show_marks(frame, exemplars)
@@ -135,47 +96,43 @@ def show_page(frame: Frame) -> None:
     show_examples()
 
     # -- who they are --------------------------------------------------------------------------------------------------
-    @part
-    def show_shares() -> None:
-        """Who is over-represented among exemplars of choice."""
-        st.markdown("##### Who is over-represented among them")
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            wanted = bound.segmented_control(
-                "Exemplars",
-                ["Top 1 %", "Top 5 %", "Top 10 %", "Modal"],
-                default="Top 10 %",
-                key="over",
-            )
-            attributes = attribute_columns(examples)
-            with_bins = st.toggle("With attributes, in quarters", value=True, key="bins", bind="query-params")
-        chosen = {"Top 1 %": cuts[99.0].listed, "Top 5 %": cuts[95.0].listed, "Top 10 %": cuts[90.0].listed}.get(
-            str(wanted), exemplars.divergence.modal
-        )
-        names = example_set.class_names
-        training = {
-            "class": dict(zip(example_set.classes["name"].astype(str), example_set.classes["n_train"], strict=True))
-        }
-        named = examples.assign(**{"class": examples["label"].map(names)})
-        shares = representation(
-            named,
-            chosen,
-            ["class", *example_set.group_columns],
-            attributes if with_bins else (),
-            training if sum(training["class"].values()) > 0 else None,
-        )
-        if chosen.any():
-            show_chart(
-                charts.representation_chart(shares, frame.dark),
-                "over-represented",
-                "How many times as often each class, group and attribute quarter is among the exemplars as elsewhere.",
-                shares,
-                caption="Classes against their share in training, all others against their share in the test set. "
-                "Orange: the 95 % interval leaves out 1. Open circle: fewer than 30 examples.",
-            )
-        else:
-            st.info("**No example is modal here.** Choose a higher sparsity, or a percentile.", icon=":material/info:")
+    show_shares(frame, exemplars, cuts)
 
-    show_shares()
+    # -- how much harder they are --------------------------------------------------------------------------------------
+    st.markdown(f"##### {words.hardest_title(accuracy)}", help=words.ties_help(exemplars, cuts[99.0]))
+    left, right = st.container(key="beside-accuracy").columns(2, gap="large")
+    with left:
+        apart = kept(
+            frame.source,
+            "held out",
+            asked,
+            lambda: held_out_accuracy(labels, networks.before, networks.compressed, n_classes),
+        )
+        caption = f"Accuracy at {formats.sparsity(networks.sparsity)} sparsity, with 95 % intervals over seeds. "
+        caption += (
+            "Dotted lines correct for having picked these examples by their disagreement."
+            if len(apart)
+            else "Picking them by their disagreement alone lowers both; four seeds or more show how much."
+        )
+        show_chart(
+            charts.percentile_chart(accuracy, apart, BASELINE_LABELS[networks.kind]),
+            "percentiles",
+            f"{formats.unmarked(words.hardest_title(accuracy))}.",
+            accuracy,
+            caption=caption,
+        )
+    with right:
+        curves = predictions.exemplar_levels(networks.asked, example_set.name)
+        curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
+        show_chart(
+            charts.sparsity_chart(curves, str(scale), networks.level, 99.0, BASELINE_LABELS[networks.kind]),
+            "by-sparsity",
+            "Accuracy on the examples that change most at each sparsity, and on all.",
+            curves,
+            caption="The same at every sparsity: the most changed examples are found anew each time. Dotted: all.",
+        )
+    if coarse := words.ties_sentence(exemplars, cuts[99.0]):
+        st.caption(coarse)
 
     # -- who was at risk -----------------------------------------------------------------------------------------------
     st.markdown("##### Could one have known before pruning?", help=at_risk.HELP)

@@ -48,7 +48,8 @@ class DatasetRow:
     only those or the ones asked for.
     `mirrors`: a mirrored image keeps its class. `image_size`: side that images of many sizes are cut to; 0 leaves them.
     `bring`: what a user must put where, if nothing fetches it. `credit`: whose images they are, as their licence wants
-    it said; `may_ship`: whether the licence lets a study carry them.
+    it said; `may_ship`: whether the licence lets a study carry them. `labels_note`: whose word groups of people are,
+    where they are not the people's own.
     """
 
     key: str
@@ -66,6 +67,7 @@ class DatasetRow:
     image_size: int = 0
     credit: str = ""
     may_ship: bool = False
+    labels_note: str = ""
 
 
 _ROWS = (
@@ -174,6 +176,7 @@ _ROWS = (
         default_groups=("Male", "Young"),
         mirrors=True,
         image_size=64,
+        labels_note="Attributes of faces are what annotators saw in the pictures, not what people say of themselves.",
     ),
     DatasetRow(
         key="utkface",
@@ -187,6 +190,8 @@ _ROWS = (
         mirrors=True,
         image_size=64,
         credit="UTKFace, Z. Zhang, Y. Song and H. Qi, 2017, for non-commercial research only",
+        labels_note="Ethnicity, gender and age are estimates of the data set's authors, not what people say of "
+        "themselves.",
     ),
     DatasetRow(
         key="folder",

@@ -10,6 +10,7 @@ import pandas as pd
 from engine.analysis.columns import is_mitigated
 from engine.analysis.curves.working_levels import last_within, last_working
 from engine.analysis.example_columns import example_ids, group_columns, member_columns
+from engine.datasets.dataset_table import DATASETS
 from engine.errors import PruneScopeError
 from engine.run_spec import RunSpec
 from engine.store.study import examples_name
@@ -57,6 +58,11 @@ class ExampleSet:
     def member_columns(self) -> list[str]:
         """Columns with many members, such as writers; the one with most first."""
         return member_columns(self.examples)
+
+    @property
+    def labels_note(self) -> str:
+        """Whose word the groups of people are, where the data set says so; else empty."""
+        return DATASETS[self.spec.dataset].labels_note if self.spec.dataset in DATASETS else ""
 
 
 @dataclass(frozen=True, eq=False)

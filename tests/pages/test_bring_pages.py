@@ -28,7 +28,8 @@ def brought(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_harmed_says_how_many_change_and_shows_a_card_each(brought: Path, open_page: OpenPage) -> None:
     app = open_page("pages/harmed.py", "animals", root=brought, show="All")
     said = words(app)
-    assert "of 120 examples" in said and "get another usual label" in said and "votes tie" not in said
+    assert "of 120 examples" in said and "most pruned networks give another answer" in said and "votes tie" not in said
+    assert len(str(app.main.markdown[0].value).split()) <= 30 and "modal" not in said and "xemplar" not in said
     assert "unpruned" in said
     assert "came as predictions" in said, "there are no images, and the page says so"
     cards = [control for control in app.get("button_group") if "Mark example" in str(control.proto.label)]
@@ -159,6 +160,7 @@ def test_names_in_the_chart_are_plain_text() -> None:
             "low": [1.5],
             "high": [2.5],
             "small": [False],
+            "name": [NASTY],
         }
     )
     drawn = harmed.representation_chart(table, dark=False).to_json()

@@ -77,13 +77,14 @@ def divergence(baseline: Ints, compressed: Ints, n_classes: int) -> Divergence:
     return Divergence(n_models, taxicab, 2 * taxicab / (2 * n_models + taxicab), modal, tied)
 
 
-def turned(labels: Ints, baseline: Ints, compressed: Ints, found: Divergence, n_classes: int) -> tuple[int, int]:
-    """How many modal exemplars lose the true label as their most frequent one, and how many gain it."""
+def turned(labels: Ints, baseline: Ints, compressed: Ints, found: Divergence, n_classes: int) -> tuple[int, int, int]:
+    """How many modal exemplars lose the true label as their most frequent one, how many gain it, and how many have it
+    neither before nor after."""
     at = np.flatnonzero(found.modal)
     before, after = (votes(said[:, at], n_classes) for said in (baseline, compressed))
     rows = np.arange(len(at))
     was, now = (count[rows, labels[at]] == count.max(axis=1, initial=1) for count in (before, after))
-    return int((was & ~now).sum()), int((now & ~was).sum())
+    return int((was & ~now).sum()), int((now & ~was).sum()), int((~was & ~now).sum())
 
 
 @dataclass(frozen=True, eq=False)

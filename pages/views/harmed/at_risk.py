@@ -21,7 +21,7 @@ HELP = "\n\n".join(
 
 
 def show_risk(frame: Frame, networks: Populations, labels: np.ndarray, n_classes: int) -> None:
-    """A sentence and a table: of the examples most at risk, how many are lost, beside examples drawn blindly."""
+    """A sentence and a table: of the examples most at risk, how many are lost, beside examples drawn by chance."""
     try:
         scores = predictions.risk_scores(frame.source, networks.runs, n_classes)
     except (PruneScopeError, IndexError) as error:
@@ -40,7 +40,7 @@ def show_risk(frame: Frame, networks: Populations, labels: np.ndarray, n_classes
     seeds = formats.seeds(int(table["n_models"].iloc[0]))
     st.caption(
         f"Means of {seeds}, with 95 % intervals over seeds. Lost: right before ({networks.baseline}), wrong after. "
-        "Blindly: any example, whatever its score."
+        "By chance: any example, whatever its score."
     )
 
 
@@ -67,7 +67,7 @@ def risk_rows(table: pd.DataFrame) -> pd.DataFrame:
             "most at risk": [f"top {100 * top:g} %" for top in table["top"]],
             "examples": table["n"],
             "lost of them": [_with_ends(row) for row in table.to_dict("records")],
-            "blindly": [formats.percent(value) for value in table["chance"]],
+            "by chance": [formats.percent(value) for value in table["chance"]],
             "times": [_ratio(row) for row in table.to_dict("records")],
         }
     )
@@ -83,4 +83,4 @@ def _ratio(row: dict[str, float]) -> str:
 
 
 def _times(row: pd.Series) -> str:
-    return f": {row['precision'] / row['chance']:.1f} times as often as blindly" if row["chance"] else ""
+    return f": {row['precision'] / row['chance']:.1f} times as often as by chance" if row["chance"] else ""

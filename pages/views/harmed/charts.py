@@ -1,4 +1,4 @@
-"""Charts of the Harmed examples page: accuracy by percentile and by sparsity, and who is over-represented."""
+"""Charts of the Harmed examples page: accuracy where networks disagree, and who is over-represented there."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame, before: str) -> D
 
     `before` names what the compressed networks are compared with.
     """
-    traces, labels = [], {"baseline": before, "compressed": "Compressed"}
+    traces, labels = [], {"baseline": before, "compressed": "Pruned"}
     for population, colour in (("baseline", BASELINE), ("compressed", COMPRESSED)):
         label = labels[population]
         rows = table[((table["population"] == population) & table["subset"].isin(["all", "taxicab"])).to_numpy()]
@@ -43,29 +43,28 @@ def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame, before: str) -> D
                     "type": "scatter",
                     "x": [_top(at) for at in others["percentile"]],
                     "y": others["accuracy"],
-                    "name": f"{label}, picked by other seeds",
+                    "name": f"{label}, corrected",
+                    "showlegend": False,
                     "mode": "lines+markers",
                     "line": {"color": faded(colour, 0.5), "width": 1, "dash": "dot"},
                     "marker": {"size": 7, "symbol": "circle-open"},
                     **_hover(others, label, "<br>picked by the other half of the seeds"),
                 }
             )
-    across = axis("examples, by how much the networks disagree", type="category")
+    across = axis("examples, by how many votes move", type="category")
     return Drawing(traces, chart_layout(420, xaxis=across, yaxis=ACCURACY))
 
 
 def sparsity_chart(table: pd.DataFrame, scale: str, level: int, percentile: float, before: str) -> Drawing:
-    """Accuracy of compressed networks and of what they are compared with, named by `before`, on the exemplars of each
-    sparsity, on the rest and on all."""
-    traces, labels = [], {"baseline": before, "compressed": "Compressed"}
+    """Accuracy of pruned networks and of what they are compared with, named by `before`, on the examples that change
+    most at each sparsity, and on all."""
+    traces, labels = [], {"baseline": before, "compressed": "Pruned"}
     shown = {
-        "all": (table["subset"] == "all", 1.0),
-        f"top {100 - percentile:g} %": ((table["subset"] == "taxicab") & (table["percentile"] == percentile), 1.0),
-        "modal": (table["subset"] == "modal", 0.45),
+        "all": table["subset"] == "all",
+        f"top {100 - percentile:g} %": (table["subset"] == "taxicab") & (table["percentile"] == percentile),
     }
-    symbols = {"all": "circle", "modal": "x"}
     for population, colour in (("baseline", BASELINE), ("compressed", COMPRESSED)):
-        for name, (chosen, opacity) in shown.items():
+        for name, chosen in shown.items():
             rows = table[(chosen & (table["population"] == population)).to_numpy()].sort_values("sparsity")
             traces.append(
                 {
@@ -74,10 +73,10 @@ def sparsity_chart(table: pd.DataFrame, scale: str, level: int, percentile: floa
                     "y": rows["accuracy"],
                     "name": f"{labels[population]}, {name}",
                     "mode": "lines+markers",
-                    "line": {"color": faded(colour, opacity), "dash": "dot" if name == "all" else "solid", "width": 2},
+                    "line": {"color": colour, "dash": "dot" if name == "all" else "solid", "width": 2},
                     "marker": {
                         "size": np.where(rows["level"] == level, 11, 6),
-                        "symbol": symbols.get(name, "diamond"),
+                        "symbol": "circle" if name == "all" else "diamond",
                     },
                     **_hover(rows, labels[population], "<br>sparsity {text}"),
                     "text": list(map(formats.sparsity, rows["sparsity"].tolist())),
@@ -88,9 +87,10 @@ def sparsity_chart(table: pd.DataFrame, scale: str, level: int, percentile: floa
 
 
 def representation_chart(table: pd.DataFrame, dark: bool) -> Drawing:
-    """How much more often each group is among the exemplars than elsewhere, with intervals, the highest on top."""
-    rows = table[table["ratio"].notna().to_numpy()].sort_values("ratio")
-    names = [formats.chart_text(f"{row.grouping}: {row.group}") for row in rows.itertuples()]
+    """How much more often each group of one grouping is among the chosen examples than elsewhere, with intervals, in
+    the table's order from the top; `name` is what a group is called."""
+    rows = table[table["ratio"].notna().to_numpy()].iloc[::-1]
+    names = [formats.chart_text(name) for name in rows["name"]]
     outside = (rows["low"] > 1) | (rows["high"] < 1)
     points = {
         "type": "scatter",
@@ -111,19 +111,23 @@ def representation_chart(table: pd.DataFrame, dark: bool) -> Drawing:
         },
         "showlegend": False,
         **hover(
-            "<b>{text}</b><br>{chosen:.1f} % of the exemplars, {share:.1f} % of the {reference} examples"
+            "<b>{text}</b>{values}<br>{chosen:.1f} % of these, {share:.1f} % of all {reference} examples"
             "<br>{ratio:.2f} times ({low:.2f} to {high:.2f}), {n_chosen:,.0f} of {n:,.0f} examples{small}",
             texts=names,
             chosen=100 * rows["share_chosen"],
             share=100 * rows["share"],
             small=np.where(rows["small"], ", a small group", ""),
+            values=[
+                "" if name == group else f" ({formats.chart_text(group)})"
+                for name, group in zip(rows["name"], rows["group"], strict=True)
+            ],
             **{name: rows[name] for name in ("reference", "ratio", "low", "high", "n_chosen", "n")},
         ),
     }
     line = {"type": "line", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "yref": "y domain"}
     layout = chart_layout(
-        max(420, min(900, 90 + 24 * len(names))),
-        xaxis=axis("times as often among the exemplars"),
+        max(180, min(640, 90 + 30 * len(names))),
+        xaxis=axis("times as often among them as elsewhere", rangemode="tozero"),
         yaxis=axis(type="category"),
         shapes=[line | {"line": {"color": ink(dark), "width": 1, "dash": "dot"}}],
     )
@@ -142,7 +146,7 @@ def _whiskers(rows: pd.DataFrame) -> dict[str, object]:
 def _hover(rows: pd.DataFrame, population: str, more: str = "") -> dict[str, Any]:
     """What hover says of a population on each subset of the examples, and `more` at the end."""
     names = [
-        {"all": "all examples", "modal": "modal exemplars"}.get(subset, _top(percentile))
+        {"all": "all examples"}.get(subset, _top(percentile))
         for subset, percentile in zip(rows["subset"], rows["percentile"], strict=True)
     ]
     return hover(

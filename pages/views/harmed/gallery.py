@@ -15,12 +15,23 @@ from pages.shared.formats import csv_bytes
 from pages.shared.frame import Frame
 from pages.shared.names import BASELINE_LABELS
 from pages.shared.pickers import ExampleSet, Populations, distinct
+from pages.views.harmed.level_path import show_path
 from pages.views.harmed.marking import choose_name, marks_of_all, show_agreement, show_marking
 from pages.views.harmed.vote_card import WIDTH, vote_card
 
 PAGE = 12
 ANY = "any"
-SHOWN = {"Top 1 %": 99.0, "Top 5 %": 95.0, "Top 10 %": 90.0, "Modal": None, "All": 0.0}
+SHOWN = {"Top 1 %": 99.0, "Top 5 %": 95.0, "Top 10 %": 90.0, "Majority changed": None, "All": 0.0}
+SHOWN_HELP = (
+    "The examples for which most votes move between unpruned and pruned networks, or all whose most frequent answer "
+    "changes (Hooker's taxicab percentiles and modal exemplars)."
+)
+EQUAL = """
+[class*="st-key-mark-"] [role="radiogroup"], [class*="st-key-mark-"] [role="group"] {flex-wrap: nowrap; width: 100%}
+[class*="st-key-mark-"] button {flex: 1 1 0; min-width: 4.3rem; padding: 0.2rem 0; justify-content: center}
+[class*="st-key-mark-"] button p {font-size: 0.75rem; overflow: visible; text-overflow: clip}
+"""
+"""Three buttons of one width in a row under every card."""
 MARK_FILTER = ("all", "not yet marked", *MARKS)
 
 
@@ -39,7 +50,7 @@ def choose_examples(frame: Frame, exemplars: Exemplars, cuts: dict[float, Cut]) 
     table = example_set.examples
     keep = np.ones(len(table), bool)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        shown = bound.segmented_control("Show", list(SHOWN), default="Top 1 %", key="show")
+        shown = bound.segmented_control("Show", list(SHOWN), default="Top 1 %", key="show", help=SHOWN_HELP)
         percentile = SHOWN[str(shown)]
         if percentile is None:
             keep &= exemplars.divergence.modal
@@ -81,7 +92,7 @@ def _choose_group(table: pd.DataFrame, columns: list[str], label: str) -> np.nda
 
 
 def _choose_mark(frame: Frame, exemplars: Exemplars) -> np.ndarray:
-    chosen = str(bound.selectbox("Marks", list(MARK_FILTER), key="marks", width=150))
+    chosen = str(bound.selectbox("Marks", list(MARK_FILTER), key="marks", width=120))
     marks = current_marks(frame, exemplars.example_set)
     n = len(exemplars.example_set.examples)
     if chosen == "all":
@@ -111,7 +122,7 @@ def show_gallery(frame: Frame, exemplars: Exemplars, order: np.ndarray) -> None:
     top.caption(
         f"{formats.count(first + 1)} to {formats.count(min(first + PAGE, len(order)))} of "
         f"{formats.count(len(order))} examples, most changed first. Blue: votes of {exemplars.networks.baseline}; "
-        "orange: of the compressed networks; the true class is underlined."
+        "orange: of the pruned networks; the true class is underlined."
     )
     example_set = exemplars.example_set
     labels = example_set.examples["label"].to_numpy()
@@ -119,7 +130,7 @@ def show_gallery(frame: Frame, exemplars: Exemplars, order: np.ndarray) -> None:
     if found.images is None:
         show_problem(found)
     everyone = marks_of_all(frame, exemplars.example_set)
-    choose_name()
+    st.html(f"<style>{EQUAL}</style>")
     with st.container(horizontal=True, gap="small"):
         for rank, example in enumerate(order[first : first + PAGE], first + 1):
             with st.container(border=True, width=WIDTH + 34, gap="xsmall"):
@@ -127,6 +138,7 @@ def show_gallery(frame: Frame, exemplars: Exemplars, order: np.ndarray) -> None:
                 called = example_set.example_ids[int(example)]
                 show_marking(frame, example_set.name, int(example), everyone, _seen(exemplars), called)
     show_credit(found)
+    show_path(frame, exemplars.networks, example_set, order[first : first + PAGE], found.images)
 
 
 def _show_card(frame: Frame, exemplars: Exemplars, example: int, rank: int, images: np.ndarray | None) -> None:
@@ -140,7 +152,7 @@ def _show_card(frame: Frame, exemplars: Exemplars, example: int, rank: int, imag
     alt = (
         f"Example {name}, true class {names.get(label, label)}. "
         f"{BASELINE_LABELS[exemplars.networks.kind]}: {_in_words(before, names)}. "
-        f"Compressed: {_in_words(compressed, names)}."
+        f"Pruned: {_in_words(compressed, names)}."
     )
     st.image(
         vote_card(images[example] if images is not None else None, before, compressed, label, names, frame.dark),
@@ -149,8 +161,8 @@ def _show_card(frame: Frame, exemplars: Exemplars, example: int, rank: int, imag
     )
     groups = _groups(row, example_set)
     st.caption(
-        f"**{rank}** · true **{formats.plain(names.get(label, label))}** · score {divergence.taxicab[example]} of "
-        f"{2 * divergence.n_models}{' · modal' if divergence.modal[example] else ''}  \n"
+        f"**{rank}** · true **{formats.plain(names.get(label, label))}** · {divergence.taxicab[example] // 2} of "
+        f"{divergence.n_models} votes moved{'' if divergence.modal[example] else ', majority as before'}  \n"
         f"{f'{groups} · ' if groups else ''}example {formats.plain(name)}"
     )
 
@@ -173,18 +185,18 @@ def _groups(row: pd.Series, example_set: ExampleSet) -> str:
 
 
 def gallery_table(exemplars: Exemplars, order: np.ndarray, marks: pd.DataFrame) -> pd.DataFrame:
-    """One row per example that is left: labels, votes, score, groups, attributes, mark; for people and spreadsheets."""
+    """One row per example that is left: labels, votes, groups, attributes, mark; for people and spreadsheets."""
     names, n_classes = exemplars.example_set.class_names, len(exemplars.example_set.classes)
     examples = exemplars.example_set.examples.iloc[order]
     ids = exemplars.example_set.example_ids[order]
     table = pd.DataFrame({"example": ids, "true class": [names.get(int(c), str(c)) for c in examples["label"]]})
     before = BASELINE_LABELS[exemplars.networks.kind].lower()
-    for title, predicted in ((before, exemplars.networks.before), ("compressed", exemplars.networks.compressed)):
+    for title, predicted in ((before, exemplars.networks.before), ("pruned", exemplars.networks.compressed)):
         counts = votes(predicted[:, order], n_classes)
         table[f"{title} votes"] = [_in_words(row, names) for row in counts]
-    table["taxicab"] = exemplars.divergence.taxicab[order]
-    table["modal"] = exemplars.divergence.modal[order]
-    table["tied"] = exemplars.divergence.tied[order]
+    table["votes moved"] = exemplars.divergence.taxicab[order] // 2
+    table["majority changed"] = exemplars.divergence.modal[order]
+    table["votes tied"] = exemplars.divergence.tied[order]
     others = examples.drop(columns=["example", "example_id", "label"], errors="ignore").reset_index(drop=True)
     marked = marks.set_index("example")[["mark", "note", "time", "who", "model"]].reindex(order).reset_index(drop=True)
     return pd.concat([table, marked, others], axis=1)
@@ -195,7 +207,7 @@ def show_marks(frame: Frame, exemplars: Exemplars) -> None:
     marks = current_marks(frame, exemplars.example_set)
     counts = marks["mark"].value_counts()
     counted = ", ".join(f"{formats.count(counts.get(mark, 0))} {mark}" for mark in MARKS)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown(f"**Marked so far:** {counted}." if len(marks) else "**Nothing is marked yet.**")
         st.download_button(
             "Marks as CSV",
@@ -205,8 +217,9 @@ def show_marks(frame: Frame, exemplars: Exemplars) -> None:
             key="marks-csv",
             disabled=marks.empty,
         )
+        choose_name()
     show_agreement(frame, exemplars.example_set)
 
 
 def _pick(label: str, options: list[str], key: str) -> str:
-    return str(bound.selectbox(label, [ANY, *options], key=key, width=150))
+    return str(bound.selectbox(label, [ANY, *options], key=key, width=120))

@@ -55,6 +55,7 @@ def show_marking(
         default=mark,
         key=key,
         label_visibility="collapsed",
+        width="stretch",
         on_change=as_person(_save),
         args=(frame, name, example, key, note, model),
         disabled=not may_write(),

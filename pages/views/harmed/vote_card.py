@@ -6,8 +6,11 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 SHARP = 2
-WIDTH, SIDE, LINE, LABEL = 209, 84, 22, 40
-"""Card, image, height of a class and room for its name, in pixels of the page; drawn at twice that."""
+WIDTH, SIDE, LINE = 209, 84, 22
+"""Card, image and height of a class, in pixels of the page; drawn at twice that."""
+
+LABEL, WIDE_LABEL = 40, 100
+"""Room for the name of a class beside an image, and without one."""
 
 MOST = 4
 """So many classes have bars; the others are summed up in words."""
@@ -34,21 +37,21 @@ def vote_card(
     height = max(SIDE if image is not None else 0, MOST * LINE)
     card = Image.new("RGBA", (SHARP * WIDTH, SHARP * height), (0, 0, 0, 0))
     draw = ImageDraw.Draw(card)
-    left = 0
+    left, room = 0, WIDE_LABEL
     if image is not None:
         card.paste(_picture(image, dark), (0, 0))
-        left = SIDE + 10
+        left, room = SIDE + 10, LABEL
     ink = "#E8ECF0" if dark else "#1B1F24"
     most = max(int(before.sum()), int(compressed.sum()), 1)
     for row, number in enumerate(shown):
         top = row * LINE
         own = number == label
         name = names.get(number, str(number))
-        _text(draw, left, top + LINE / 2 - 1, name, ink, own)
+        _text(draw, (left, top + LINE / 2 - 1), name, room, ink, own)
         for place, (count, colour) in enumerate(
             ((before[number], BEFORE_DARK if dark else BEFORE), (compressed[number], COMPRESSED))
         ):
-            _bar(draw, left + LABEL, top + 2 + place * 9, WIDTH - left - LABEL - 22, int(count), most, colour, ink)
+            _bar(draw, left + room, top + 2 + place * 9, WIDTH - left - room - 22, int(count), most, colour, ink)
     buffer = BytesIO()
     card.save(buffer, "PNG")
     return buffer.getvalue()
@@ -64,16 +67,23 @@ def _bar(
     draw.text((SHARP * (left + wide + 4), SHARP * (top + 4)), str(count), ink, font, "lm")
 
 
-def _text(draw: ImageDraw.ImageDraw, left: float, middle: float, text: str, ink: str, own: bool) -> None:
+def _text(draw: ImageDraw.ImageDraw, where: tuple[float, float], text: str, room: float, ink: str, own: bool) -> None:
+    """A name, cut to its room, at its left end and middle."""
     font = ImageFont.load_default(12 * SHARP)
-    room = SHARP * (LABEL - 4)
-    while len(text) > 1 and draw.textlength(text, font) > room:
+    while len(text) > 1 and draw.textlength(text, font) > SHARP * (room - 4):
         text = f"{text[:-2]}."
-    at = (SHARP * left, SHARP * middle)
+    at = (SHARP * where[0], SHARP * where[1])
     draw.text(at, text, ink, font, "lm")
     if own:
         end = draw.textlength(text, font)
         draw.line((at[0], at[1] + 9 * SHARP, at[0] + end, at[1] + 9 * SHARP), ink, SHARP)
+
+
+def picture_of(pixels: np.ndarray, dark: bool) -> bytes:
+    """The image alone, as a PNG."""
+    buffer = BytesIO()
+    _picture(pixels, dark).save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 def _picture(pixels: np.ndarray, dark: bool) -> Image.Image:

@@ -12,6 +12,10 @@ TIES_HELP = (
     "to both sets. Scores tie at the edge of a top share: accuracies are then the expectation over all ways to fill "
     "it, so no draw decides. The gallery lists every example that ties."
 )
+ANSWER_HELP = (
+    "Hooker et al. 2020 call an example whose most frequent label changes a modal compression-identified exemplar. The "
+    "others are ranked by how many votes move from one label to another (their taxicab score is twice that)."
+)
 NOTHING_HELP = (
     "Two sets of networks never agree on every example; only sets of equally many are compared. With controls: "
     "dense against pruned networks, and dense against the same training unpruned, of the same seeds. With halves: "
@@ -20,29 +24,44 @@ NOTHING_HELP = (
 )
 
 
-def answer_sentence(
-    accuracy: pd.DataFrame, exemplars: Exemplars, beside: tuple[Excess | None, Excess | None], percentile: float = 99.0
-) -> str:
-    """How many examples change their usual label, how many do so by nothing, and how hard the most changed ones are."""
-    rows = accuracy.set_index(["subset", "percentile", "population"])["accuracy"]
-    top, rest, n_models = f"{100 - percentile:g} %", ("taxicab rest", percentile), exemplars.divergence.n_models
+def answer_sentence(exemplars: Exemplars) -> str:
+    """How many examples change their usual answer, and which way; the three counts add up; markdown."""
     modal, networks, example_set = exemplars.divergence.modal, exemplars.networks, exemplars.example_set
     labels = example_set.examples["label"].to_numpy()
-    worse, better = turned(labels, networks.before, networks.compressed, exemplars.divergence, len(example_set.classes))
+    worse, better, neither = turned(
+        labels, networks.before, networks.compressed, exemplars.divergence, len(example_set.classes)
+    )
+    of = f"{formats.count(modal.sum())} of {formats.count(len(modal))} examples ({formats.percent(modal.mean())})"
+    if not modal.any():
+        return f"**For none of {formats.count(len(modal))} examples do most pruned networks change their answer.**"
+    return (
+        f"**For {of}, most pruned networks give another answer** than most unpruned ones: {formats.count(worse)} turn "
+        f"wrong, {formats.count(better)} turn right, {formats.count(neither)} are wrong either way."
+    )
+
+
+def whom_sentence(exemplars: Exemplars) -> str:
+    """Which networks are compared, at which sparsity; markdown."""
+    networks = exemplars.networks
     text = (
-        f"**{formats.count(modal.sum())} of {formats.count(len(modal))} examples ({formats.percent(modal.mean())}) "
-        f"get another usual label** at {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, "
-        f"{formats.seeds(n_models)}, against {networks.baseline}): {formats.count(worse)} for the worse, "
-        f"{formats.count(better)} for the better. "
-        f"{nothing_sentence(beside, int(modal.sum()))} "
-        f"On the {top} that change most, compressed networks are right in "
-        f"**{formats.percent(rows[('taxicab', percentile, 'compressed')])}**, unpruned ones in "
-        f"{formats.percent(rows[('taxicab', percentile, 'baseline')])}; on the rest, in "
-        f"{formats.percent(rows[(*rest, 'compressed')])} and {formats.percent(rows[(*rest, 'baseline')])}."
+        f"{networks.words}, {formats.sparsity(networks.sparsity)} sparsity, "
+        f"{formats.seeds(exemplars.divergence.n_models)}, against {networks.baseline}."
     )
     if networks.working:
         text += f" Beyond {networks.working} these networks have broken down for everybody."
     return text
+
+
+def hardest_title(accuracy: pd.DataFrame, percentile: float = 99.0) -> str:
+    """What the chart of accuracy shows on the most changed examples; markdown."""
+    rows = accuracy.set_index(["subset", "percentile", "population"])["accuracy"]
+    after, before = (rows[("taxicab", percentile, name)] for name in ("compressed", "baseline"))
+    if after != after or before != before:
+        return "How often networks are right where they disagree most"
+    return (
+        f"On the {100 - percentile:g} % they disagree about most, pruned networks are right "
+        f"{formats.percent(after, 0)} of the time, unpruned ones {formats.percent(before, 0)}"
+    )
 
 
 def nothing_sentence(beside: tuple[Excess | None, Excess | None], n_changed: int) -> str:
@@ -53,8 +72,8 @@ def nothing_sentence(beside: tuple[Excess | None, Excess | None], n_changed: int
         return halves_sentence(halves) or "With one seed nothing says how many would change without pruning."
     of = "" if round(control.changed) == n_changed else f" (of {_count(control.changed)} with these seeds)"
     return (
-        f"Two sets of unpruned networks, dense and trained as long ({formats.seeds(control.n_models)}), differ on "
-        f"{_count(control.unpruned)}: pruning changes **{_more(control)}**{of}{_doubt(control)}."
+        f"Unpruned networks alone, dense and trained as long, differ on {_count(control.unpruned)}: pruning changes "
+        f"**{_more(control)}**{of}{_doubt(control)}."
     )
 
 
@@ -64,15 +83,15 @@ def halves_sentence(halves: Excess | None) -> str:
         return ""
     spread = f" ({_count(halves.least)} to {_count(halves.most)})" if halves.n_splits > 1 else ""
     return (
-        f"Between halves of {formats.seeds(halves.n_models)}, two unpruned sets differ on {_count(halves.unpruned)}"
-        f"{spread}, an unpruned and a pruned one on {_count(halves.changed)}: **{_more(halves)}**{_doubt(halves)}."
+        f"Between two sets of {formats.seeds(halves.n_models)}, {_count(halves.unpruned)}{spread} change without "
+        f"pruning and {_count(halves.changed)} with it: **{_more(halves)}**{_doubt(halves)}."
     )
 
 
 def beside_caption(beside: tuple[Excess | None, Excess | None]) -> str:
     """What the answer does not say of unpruned networks; markdown."""
     halves, control = beside
-    return halves_sentence(halves) if control is not None and halves is not None else "±: 95 % over seeds."
+    return halves_sentence(halves) if control is not None and halves is not None else ""
 
 
 def ties_sentence(exemplars: Exemplars, cut: Cut) -> str:
@@ -83,7 +102,7 @@ def ties_sentence(exemplars: Exemplars, cut: Cut) -> str:
             "The cut reaches examples on which all networks agree: too few seeds or too little change to fill it."
         )
     if exemplars.divergence.n_models < 5:
-        parts.append(f"With {formats.seeds(exemplars.divergence.n_models)} the scores are coarse; the paper had 30.")
+        parts.append(f"With {formats.seeds(exemplars.divergence.n_models)} votes are coarse; the paper had 30.")
     return " ".join(parts)
 
 
