@@ -240,6 +240,7 @@ def decided(frame: Frame, asked: Question, found: Answer) -> Decided:
         taken=taken,
         reason=pinned.reason if pinned is not None and taken is not None else "",
         second=found.second,
+        middle=found.middle,
     )
 
 
