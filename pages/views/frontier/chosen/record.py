@@ -9,11 +9,11 @@ import msgspec
 import pandas as pd
 
 import engine
+from engine.analysis.binary_rates import MEASURES
 from engine.analysis.curves.baseline import CONTROL, DENSE
 from engine.analysis.frontier.choice import Choice
 from engine.analysis.frontier.tradeoffs.compromise import Compromise
 from engine.analysis.groupings import CROSSED
-from engine.analysis.unfairness import UNFAIRNESS
 from engine.commands.command_line import command_line
 from engine.shipping.decision import record_parts as parts
 from engine.shipping.decision.decision_facts import (
@@ -145,7 +145,7 @@ def _name(row: Mapping[Any, Any]) -> str:
 
 
 def _measure(asked: Question) -> str:
-    return UNFAIRNESS[asked.measure].label_between(CROSSED.join(asked.between.columns))
+    return MEASURES[asked.measure].label_between(CROSSED.join(asked.between.columns))
 
 
 def _ships(decided: Decided, seed: int | None) -> ShippedSeed:
