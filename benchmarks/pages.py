@@ -19,6 +19,7 @@ from pathlib import Path
 
 import psutil
 
+from engine.analysis.unfairness import UNFAIRNESS
 from tests.support.server import TOP, Served, serve
 from tests.support.visitor import Visitor
 
@@ -89,6 +90,12 @@ MOVES: dict[str, dict[str, tuple[object, ...]]] = {
 }
 """The controls of each page that both versions have, and the values that they are moved to in turn."""
 
+RENAMED: dict[object, object] = {
+    "Max - min": UNFAIRNESS["max_min"].label,
+    "Mean - min": UNFAIRNESS["mean_min"].label,
+}
+"""Values that have other names now."""
+
 
 @dataclass
 class Clicks:
@@ -135,9 +142,11 @@ async def page_clicks(page: str, sides: tuple[Served, Served]) -> dict[str, tupl
         for number in range(1 + max(2, -(-N_MOVES // n_values))):
             for key, values in MOVES[page].items():
                 for value in values:
-                    for side, visitor, cost in zip(sides, visitors, clicks[key], strict=True):
+                    for side, visitor, cost, said in zip(
+                        sides, visitors, clicks[key], (value, RENAMED.get(value, value)), strict=True
+                    ):
                         began = milliseconds(side)
-                        moved = await visitor.move(key, value)
+                        moved = await visitor.move(key, said)
                         assert not moved.errors, f"{page or 'overview'}, {key}: {moved.errors[0]}"
                         if number:
                             cost.milliseconds.append(milliseconds(side) - began)

@@ -7,6 +7,7 @@ import streamlit as st
 
 from engine.analysis.frontier.choice import choices_by_measure
 from engine.analysis.frontier.three_objectives import techniques_on_front
+from engine.analysis.groupings import CROSSED
 from pages.shared.body import body
 from pages.shared.cache import extras
 from pages.shared.cache.between import tally
@@ -186,7 +187,7 @@ def show_measures(frame: Frame, asked: Question, found: Answer) -> None:
 
     def made() -> pd.DataFrame:
         chosen = choices_by_measure(asked.points, asked.limits["accuracy"], asked.weight, allowed=found.choice.allowed)
-        return tables.measures_table(asked.points, chosen)
+        return tables.measures_table(asked.points, chosen, CROSSED.join(asked.between.columns))
 
     st.markdown("##### Under other measures of unfairness")
     table = kept(frame.source, "frontier measures", asked.key, made)
@@ -240,6 +241,7 @@ def decided(frame: Frame, asked: Question, found: Answer) -> Decided:
         taken=taken,
         reason=pinned.reason if pinned is not None and taken is not None else "",
         second=found.second,
+        middle=found.middle,
     )
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from engine.analysis.class_matrices import Block, as_matrices
-from engine.analysis.unfairness import UnfairnessRow
+from engine.analysis.unfairness import UNFAIRNESS, UnfairnessRow
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +63,9 @@ BINARY_RATES: dict[str, UnfairnessRow] = {
     ),
 }
 """Measures between groups of a binary target, beside those of `unfairness`."""
+
+MEASURES = UNFAIRNESS | BINARY_RATES
+"""Every measure that there is."""
 
 
 def binary_measures(rows: pd.DataFrame) -> pd.DataFrame:

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from engine.analysis.binary_rates import MEASURES
 from engine.analysis.columns import is_mitigated
 from engine.analysis.curves.baseline import CONTROL, DENSE
-from engine.analysis.unfairness import UNFAIRNESS
 from engine.datasets.dataset_table import DATASETS
 from engine.import_path import object_name
 from engine.networks.network_table import NETWORKS
@@ -69,7 +69,7 @@ def _treated(treatment: str) -> str:
 
 def measure_name(key: str) -> str:
     """An unfairness measure's name."""
-    return UNFAIRNESS[key].label if key in UNFAIRNESS else str(key)
+    return MEASURES[key].label if key in MEASURES else str(key)
 
 
 def baseline_name(kind: str) -> str:

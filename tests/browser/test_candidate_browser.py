@@ -83,7 +83,7 @@ def test_weight_and_threshold_come_back(visit: Callable[..., Watched]) -> None:
         page.locator(f".st-key-{key} input[type=range]").focus()
         watched.rerun_by(lambda: page.keyboard.press("Home"))
     page.locator(".st-key-measure input").click()
-    watched.rerun_by(page.get_by_role("option", name="Mean - min", exact=True).click)
+    watched.rerun_by(page.get_by_role("option", name="Gap average to worst", exact=True).click)
     said = answer(page).inner_text()
     for label in ("Class curves", "Writers"):
         watched.follow(label)

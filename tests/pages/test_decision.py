@@ -16,6 +16,7 @@ from engine.analysis.frontier.choice import choose
 from engine.analysis.frontier.floors import broken
 from engine.analysis.frontier.rejected import rivals
 from engine.analysis.frontier.stability import agreement
+from engine.analysis.frontier.tradeoffs.compromise import compromise
 from engine.analysis.intervals import t_interval
 from engine.shipping.decision.decision_charts import frontier_picture, group_picture
 from engine.shipping.decision.decision_facts import RecordFacts, UseFacts, record_json, record_schema
@@ -108,6 +109,24 @@ def test_it_holds_the_choice_and_why_rivals_lost() -> None:
     assert found["not_checked"][-len(LIMITS) - 1 :] == [CHOSEN_ON["test"], *LIMITS]
     assert found["title"] == "LeNet on QMNIST (writers)" and found["origin"]["study"] == "A study & more"
     assert found["use"] == {"intended": "Sorting post.", "not_for": "Grading people.", "reason": ""}
+
+
+def test_it_holds_both_stakeholders_and_their_compromise() -> None:
+    what = decided("planted", threshold=0.2, weight=0.05)
+    points, second = what.asked.points, choose(what.asked.points, 0.2, 50.0)
+    middle = compromise(what.choice, second)
+    assert middle is not None and not middle.agrees
+    what = replace(what, asked=replace(what.asked, second_weight=50.0), second=second, middle=middle)
+    found = strict(record_facts(what, USE))["stakeholders"]
+    assert [one["weight"] for one in found["both"]] == [0.05, 50.0] and not found["agree"]
+    for one, place in zip(found["both"], (what.choice.chosen, second.chosen), strict=True):
+        assert one["choice"]["level"] == points["level"].iloc[place]
+        assert one["choice"]["sparsity"] == pytest.approx(points["sparsity"].iloc[place])
+    assert found["compromise"]["level"] == points["level"].iloc[middle.place]
+    assert [one["cost"] for one in found["both"]] == list(middle.costs)
+    assert strict(record_facts(decided("planted"), USE))["stakeholders"] is None
+    same = replace(what, second=what.choice, middle=compromise(what.choice, what.choice))
+    assert strict(record_facts(same, USE))["stakeholders"]["agree"]
 
 
 def test_groups_have_sizes_and_intervals(studies: Path) -> None:

@@ -205,7 +205,7 @@ def test_study_without_any_measure_says_why(page: Any) -> None:
 
 def test_study_without_dense_level_still_chooses(page: Any) -> None:
     app = page("no-dense", weight="0.01", threshold="60")
-    assert "sparsity" in sentence(app) and "Max - min of change" not in app.selectbox(key="measure").options
+    assert "sparsity" in sentence(app) and "Gap in change" not in app.selectbox(key="measure").options
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from engine.shipping.decision.decision_facts import (
     RecordFacts,
     RuleFacts,
     ShippedSeed,
+    Stakeholder,
+    StakeholderFacts,
     UseFacts,
 )
 
@@ -65,6 +67,14 @@ def made_record(name: str = "Global magnitude, rewind", n_groups: int = 12, time
             floors={"accuracy": 0.95, "loss": 0.05},
             floor_texts=["Accuracy at least 95.0 %", "No group loses more than 5.0 points"],
             chosen_on="validation",
+        ),
+        stakeholders=StakeholderFacts(
+            both=(
+                Stakeholder(weight=10, choice=point(8), cost=0.47),
+                Stakeholder(weight=100, choice=point(3), cost=0.28),
+            ),
+            agree=False,
+            compromise=point(5),
         ),
         ships=ShippedSeed(
             run="0123456789ab", seed=3, level=8, why="the seed nearest the mean", accuracy=0.962, unfairness=0.03

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from engine.analysis.binary_rates import MEASURES
 from engine.analysis.frontier.points import pareto_front
-from engine.analysis.unfairness import UNFAIRNESS
 
 Floats = NDArray[np.float64]
 
@@ -127,7 +127,7 @@ def choices_by_measure(
 
     The weight is the same number for each, although the measures have different units.
     """
-    keys = [key for key in UNFAIRNESS if key in points] if measures is None else measures
+    keys = [key for key in MEASURES if key in points] if measures is None else measures
     choices = [choose(points, threshold, weight, key, allowed) for key in keys]
     numbers = np.array([_numbers(points, c) for c in choices]).reshape(-1, 3)
     return pd.DataFrame(

@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from engine.analysis.binary_rates import BINARY_RATES
+from engine.analysis.binary_rates import MEASURES
 from engine.analysis.columns import MODEL
 from engine.analysis.seeds import over_seeds
-from engine.analysis.unfairness import UNFAIRNESS
 
 
 def pareto_front(sparsity: ArrayLike, unfairness: ArrayLike) -> NDArray[np.bool_]:
@@ -37,7 +36,7 @@ def seed_points(levels: pd.DataFrame, unfairness: pd.DataFrame) -> pd.DataFrame:
 
     `point` numbers the operating points as `operating_points` does; the measures are those that `unfairness` has.
     """
-    measures = [measure for measure in (*UNFAIRNESS, *BINARY_RATES) if measure in unfairness]
+    measures = [measure for measure in MEASURES if measure in unfairness]
     models = levels[["run", *MODEL, "seed", "level", "sparsity", "accuracy"]].merge(
         unfairness[["run", "level", *measures]], on=["run", "level"], how="left"
     )
@@ -54,7 +53,7 @@ def operating_points(levels: pd.DataFrame, unfairness: pd.DataFrame) -> pd.DataF
     threshold or weight, so that a page computes it once.
     """
     seeds = seed_points(levels, unfairness)
-    measures = [measure for measure in (*UNFAIRNESS, *BINARY_RATES) if measure in seeds]
+    measures = [measure for measure in MEASURES if measure in seeds]
     means = over_seeds(seeds, ["point"], ["sparsity", "accuracy", *measures])
     first = seeds.drop_duplicates("point")[["point", *MODEL, "level"]]
     model = first.groupby(list(MODEL), observed=True, dropna=False).ngroup()

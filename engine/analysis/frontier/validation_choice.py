@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine.analysis.binary_rates import MEASURES
 from engine.analysis.frontier.choice import reaches, value
-from engine.analysis.unfairness import UNFAIRNESS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -158,13 +158,13 @@ def half_numbers(counts: Floats, sizes: Floats, dense: Ints, measure: str) -> tu
     """Accuracy and unfairness of each network by split and half; `counts` and `sizes` are those of `Halves`.
 
     `dense` is the row of each network's dense one, -1 without. A group without examples in a half does not count there;
-    measures of losses are NaN.
+    measures of losses and of binary targets are NaN.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         accuracy: Floats = counts.sum(axis=-1) / sizes.sum(axis=-1)
         rates = np.where(sizes > 0, counts / sizes, np.nan)[..., :-1]
-    row, unfairness = UNFAIRNESS[measure], np.full(accuracy.shape, np.nan)
-    if {"loss", "dense_loss", "prediction"} & set(row.needs):
+    row, unfairness = MEASURES[measure], np.full(accuracy.shape, np.nan)
+    if not set(row.needs) <= {"accuracy", "dense", "n"}:
         return accuracy, unfairness
     for split, half in np.ndindex(accuracy.shape[1:]):
         here = rates[:, split, half]

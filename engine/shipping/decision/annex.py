@@ -12,6 +12,7 @@ from engine.shipping.decision.decision_words import (
     number_text,
     percent,
     rule_text,
+    stakeholder_text,
     status_text,
 )
 from engine.store.records.decisions import Decision
@@ -48,7 +49,7 @@ def annex_headings(record: RecordFacts, decision: Decision | None) -> list[Headi
             "2",
             "Elements of the system and how it was developed: methods, data, validation and testing",
             f"Made by `{origin.command}` with PruneScope {origin.prunescope}; tested on {origin.n_examples:,} examples "
-            f"of {origin.examples} (SHA-256 {origin.data_digest}). {rule_text(record.rule)}",
+            f"of {origin.examples} (SHA-256 {origin.data_digest}). {rule_text(record)}",
         ),
         Heading(
             "3",
@@ -59,7 +60,8 @@ def annex_headings(record: RecordFacts, decision: Decision | None) -> list[Headi
             "4",
             "Why the performance metrics are appropriate",
             f"The gap is measured as {record.rule.measure_label}, between {record.rule.fair_between.lower()}; its "
-            "price was set by the people who decided. Why these fit the use is for them to say.",
+            "price was set by the people who decided. Why these fit the use is for them to say. "
+            f"{stakeholder_text(record)}".strip(),
         ),
         Heading("5", "Risk management system (Article 9)", SILENT),
         Heading("6", "Changes over the lifecycle", f"Status: {status_text(decision)}. {steps}".strip()),

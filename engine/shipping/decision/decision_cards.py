@@ -25,6 +25,10 @@ def decision_card(record: RecordFacts, decision: Decision | None) -> str:
         "",
         f"Decision {decision.id if decision else 'not proposed yet'}, status: {words.status_text(decision)}.",
         "",
+        "## How it was chosen",
+        "",
+        text(" ".join(part for part in (words.rule_text(record), words.stakeholder_text(record)) if part)),
+        "",
         "## Intended use",
         "",
         text(record.use.intended or words.NOT_STATED),
@@ -107,7 +111,8 @@ def decision_bill(record: RecordFacts, decision: Decision | None) -> str:
             "useCases": [use.intended or words.NOT_STATED],
             "technicalLimitations": [f"Not for: {use.not_for or words.NOT_STATED}", *record.not_checked],
             "performanceTradeoffs": [
-                f"{one.role or one.name}: {one.reason or one.name}" for one in record.alternatives
+                *(f"{one.role or one.name}: {one.reason or one.name}" for one in record.alternatives),
+                *filter(None, [words.stakeholder_text(record)]),
             ],
             "fairnessAssessments": [
                 {

@@ -77,6 +77,27 @@ class RuleFacts(Facts, frozen=True, kw_only=True):
     chosen_on: str
     reported_on: str = "test"
     value: str = "sparsity - weight * unfairness"
+    risk: float | None = None
+    """How probable a broken promise may be; null where nothing was promised."""
+
+
+class Stakeholder(Facts, frozen=True, kw_only=True):
+    """One of two people with a weight each: what they would choose, and what the compromise costs them.
+
+    The cost is a share: 0 is their own choice, 1 what the other one would choose; null where there is no compromise.
+    """
+
+    weight: float
+    choice: PointFacts
+    cost: float | None = None
+
+
+class StakeholderFacts(Facts, frozen=True, kw_only=True):
+    """Two stakeholders, whether they agree, and the network whose larger cost of the two is least."""
+
+    both: tuple[Stakeholder, Stakeholder]
+    agree: bool
+    compromise: PointFacts | None = None
 
 
 class ShippedSeed(Facts, frozen=True, kw_only=True):
@@ -147,6 +168,8 @@ class RecordFacts(Facts, frozen=True, kw_only=True):
     groups: list[GroupFacts]
     no_groups: str = ""
     rule: RuleFacts
+    stakeholders: StakeholderFacts | None = None
+    """Null where one weight was asked."""
     ships: ShippedSeed
     use: UseFacts
     not_checked: list[str]

@@ -12,8 +12,8 @@ from engine.shipping.decision.decision_charts import frontier_picture, group_pic
 from engine.shipping.decision.decision_facts import PointFacts, RecordFacts
 from engine.store.records.decisions import APPROVED, PROPOSED, Decision, Event
 
-MOST_PAYERS, MOST_ALTERNATIVES, MOST_LIMITS = 4, 3, 4
-"""Rows that the first page has room for; the appendix has all."""
+MOST_SAID, MOST_PAYERS, MOST_ALTERNATIVES, MOST_LIMITS = 3, 4, 3, 4
+"""Sentences and rows that the first page has room for; the appendix has all."""
 LONG, MIDDLE, SHORT = 330, 200, 60
 """Letters that a text may have on the first page."""
 
@@ -36,16 +36,17 @@ def record_html(record: RecordFacts, decision: Decision | None = None) -> str:
 def _first_page(record: RecordFacts, decision: Decision | None) -> dict[str, Any]:
     """What stands on the first page, in plain texts of bounded length; none of it is markup but the pictures."""
     clip, ships, origin = words.clipped, record.ships, record.origin
-    texts = [text for text in record.texts if text]
+    two = words.stakeholder_text(record, with_numbers=False)
+    said = [text for text in (two, *record.texts) if text][:MOST_SAID]
     return {
         "title": clip(record.title, 80),
         "key": decision.id if decision else "draft",
         "status": words.status_text(decision),
         "date": words.day(decision.events[-1]) if decision else origin.made[:10],
         "summary": clip(record.summary, LONG),
-        "said": [clip(text, MIDDLE) for text in texts[:3]],
+        "said": [clip(text, LONG if text == two else MIDDLE) for text in said],
         "override": clip(record.use.reason, MIDDLE),
-        "rule": clip(words.rule_text(record.rule), 2 * LONG),
+        "rule": clip(words.rule_text(record), 2 * LONG),
         "numbers": [
             (clip(one.label, SHORT), words.number_text(one), words.in_unit(one.baseline, one.unit))
             for one in record.numbers
@@ -81,6 +82,7 @@ def _appendix(record: RecordFacts, decision: Decision | None) -> dict[str, Any]:
     return {
         "summary_whole": record.summary,
         "texts": record.texts,
+        "stakeholders_whole": words.stakeholder_text(record),
         "use": [
             ("Intended use", record.use.intended),
             ("Not for", record.use.not_for),

@@ -5,7 +5,7 @@ import math
 from engine.datasets.dataset_table import DATASETS
 from engine.import_path import object_name
 from engine.networks.network_table import NETWORKS
-from engine.shipping.decision.decision_facts import GroupFacts, Number, PointFacts, RecordFacts, RuleFacts
+from engine.shipping.decision.decision_facts import GroupFacts, Number, PointFacts, RecordFacts
 from engine.store.records.decisions import Decision, Event
 
 MISSING = "—"
@@ -58,21 +58,48 @@ def unfairness_text(record: RecordFacts, value: float | None) -> str:
     return in_unit(value, "points" if record.chart.unfairness_in_points else "number")
 
 
-def rule_text(rule: RuleFacts) -> str:
+def rule_text(record: RecordFacts) -> str:
     """The rule in a sentence or two."""
+    rule, in_points = record.rule, record.chart.unfairness_in_points
     between = rule.fair_between[:1].lower() + rule.fair_between[1:]
     floors = f"Floors: {'; '.join(rule.floor_texts)}." if rule.floor_texts else "No floor was set."
     if rule.name == "promise":
-        how = "The sparsest network of which the floors surely hold (learn then test)"
+        surely = "surely" if rule.risk is None else f"but for a risk of {percent(rule.risk, 0)}"
+        how = f"The sparsest network of which the floors hold {surely} (learn then test)"
     else:
-        price = "1 point" if rule.measure_label else "1"
+        price = "1 point of gap" if in_points else "0.01 of unfairness"
+        among = ", among networks that none beats in sparsity, fairness and accuracy" * (rule.name != "weight")
         how = (
-            f"The highest sparsity less the price of unfairness: {price} of gap is worth {rule.weight:g} points of "
-            "sparsity"
+            f"The highest sparsity less the price of unfairness: {price} is worth {rule.weight:g} points of sparsity"
+            f"{among}"
         )
     return (
         f"{how}. Unfairness is {rule.measure_label}, between {between}. {floors} Chosen on the {rule.chosen_on} split, "
         f"reported on the {rule.reported_on} split."
+    )
+
+
+def stakeholder_text(record: RecordFacts, with_numbers: bool = True) -> str:
+    """What two stakeholders would choose, and the compromise; empty where one weight was asked."""
+    facts = record.stakeholders
+    if facts is None:
+        return ""
+    first, second = facts.both
+
+    def named(point: PointFacts) -> str:
+        return f"{point.name} ({point_numbers(record, point)})" if with_numbers else point.name
+
+    if facts.agree:
+        return f"Two stakeholders: weights {first.weight:g} and {second.weight:g} would both ship {first.choice.name}."
+    text = (
+        f"Two stakeholders: weight {first.weight:g} would ship {named(first.choice)}, weight {second.weight:g} "
+        f"{named(second.choice)}."
+    )
+    if facts.compromise is None or first.cost is None or second.cost is None:
+        return f"{text} No network between the two costs both less."
+    return (
+        f"{text} Compromise: {named(facts.compromise)}, which costs them {percent(first.cost, 0)} and "
+        f"{percent(second.cost, 0)} of what they would lose if the other one chose."
     )
 
 

@@ -9,9 +9,18 @@ import pandas as pd
 from engine.analysis.frontier.choice import Choice
 from engine.analysis.frontier.floors import FLOORS, broken
 from engine.analysis.frontier.rejected import rivals
+from engine.analysis.frontier.tradeoffs.compromise import Compromise
 from engine.analysis.intervals import t_interval
 from engine.analysis.unfairness import UNFAIRNESS
-from engine.shipping.decision.decision_facts import ChartFacts, GroupFacts, Number, PointFacts, ShippedSeed
+from engine.shipping.decision.decision_facts import (
+    ChartFacts,
+    GroupFacts,
+    Number,
+    PointFacts,
+    ShippedSeed,
+    Stakeholder,
+    StakeholderFacts,
+)
 
 MOST_DRAWN = 240
 """Points of each kind that a record draws."""
@@ -116,6 +125,28 @@ def point_facts(
     )
 
 
+def stakeholder_facts(
+    points: pd.DataFrame, one: Choice, other: Choice, middle: Compromise | None, name: Name
+) -> StakeholderFacts | None:
+    """What two weights choose among the same points, and their compromise; None where one of them chooses nothing.
+
+    A compromise that one of the two would choose anyway is none.
+    """
+    if one.chosen is None or other.chosen is None or middle is None:
+        return None
+    between = not middle.agrees and middle.place not in (one.chosen, other.chosen)
+    first, second = (
+        Stakeholder(
+            weight=choice.weight,
+            choice=point_facts(points, int(choice.chosen or 0), choice, name),
+            cost=cost if between else None,
+        )
+        for choice, cost in zip((one, other), middle.costs, strict=True)
+    )
+    found = point_facts(points, middle.place, one, name) if between else None
+    return StakeholderFacts(both=(first, second), agree=middle.agrees, compromise=found)
+
+
 def rival_rows(
     points: pd.DataFrame, choice: Choice, limits: Mapping[str, float], place: int, name: Name
 ) -> pd.DataFrame:
@@ -190,8 +221,8 @@ def floor_texts(limits: Mapping[str, float]) -> list[str]:
     texts = []
     for name, limit in limits.items():
         floor = FLOORS[name]
-        unit = "" if floor.factor != 100 else " %" if floor.is_least else " points"
-        texts.append(f"{floor.label} {floor.factor * limit:,.1f}{unit}")
+        digits = 2 if floor.is_cost else 1
+        texts.append(f"{floor.label} {floor.factor * limit:,.{digits}f} {floor.unit}")
     return texts
 
 

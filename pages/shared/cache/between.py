@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.binary_rates import FOUND, POSITIVES
 from engine.analysis.columns import CLASS, MODEL
 from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.example_columns import group_columns, member_columns
@@ -56,7 +57,8 @@ class Between:
 @dataclass(frozen=True, eq=False)
 class Tally:
     """What networks have right, by group: tables as `catalog.levels` and `catalog.classes` give them, in which the
-    column `class` numbers the groups and the accuracy is that of the split."""
+    column `class` numbers the groups and the accuracy is that of the split. Between groups of a binary target the
+    counts have POSITIVES and FOUND too."""
 
     levels: pd.DataFrame
     counts: pd.DataFrame
@@ -75,6 +77,8 @@ class Answered:
     levels: np.ndarray
     right: np.ndarray
     grouping: Grouping
+    positive: np.ndarray | None = None
+    """Of a binary target, which examples are of the second class."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +136,12 @@ def answered(between: Between, runs: list[str]) -> Iterator[Answered]:
 def _on_test(between: Between, runs: list[str]) -> Iterator[Answered]:
     study, name = between.source.study, example_set(between.source, between.experiment)
     n_classes = len(class_facts(between.source, name))
-    grouping = _grouping(between, examples(between.source, name))
+    table = examples(between.source, name)
+    grouping, positive = _grouping(between, table), _positive(between, table["label"].to_numpy())
     for run in runs:
         rows = from_parquet(study.run_file(run, "predictions.parquet"), run, ["level", "offset"])
         right = np.stack([is_right(offset.as_py(), n_classes) for offset in rows["offset"]])
-        yield Answered(run, rows["level"].to_numpy(), right, grouping)
+        yield Answered(run, rows["level"].to_numpy(), right, grouping, positive)
 
 
 def _on_validation(between: Between, runs: list[str]) -> Iterator[Answered]:
@@ -149,7 +154,14 @@ def _on_validation(between: Between, runs: list[str]) -> Iterator[Answered]:
         grouping = grouping or _grouping(between, table, len(table) / len(rows))
         code = grouping.code[rows]
         n = np.bincount(code[code >= 0], minlength=len(grouping.groups))
-        yield Answered(run, at, predicted == label[rows], replace(grouping, code=code, n=n))
+        grouped = replace(grouping, code=code, n=n)
+        yield Answered(run, at, predicted == label[rows], grouped, _positive(between, label[rows]))
+
+
+def _positive(between: Between, labels: np.ndarray) -> np.ndarray | None:
+    """Which examples are of the second class, where there are two and the groups do not part them already."""
+    two = len(class_facts(between.source, example_set(between.source, between.experiment))) == 2
+    return labels == 1 if two and CLASS not in between.columns else None
 
 
 def _grouping(between: Between, table: pd.DataFrame, times: float = 1.0) -> Grouping:
@@ -161,14 +173,24 @@ def _grouping(between: Between, table: pd.DataFrame, times: float = 1.0) -> Grou
 
 def _rows(models: pd.DataFrame, parts: list[Answered]) -> pd.DataFrame:
     """One row per model and group, as `catalog.classes` has them of classes; losses of groups are not recorded."""
-    counts = {
-        (part.run, int(level)): (row, part.grouping.n)
-        for part in parts
-        for level, row in zip(part.levels, correct_counts(part.right, part.grouping), strict=True)
-    }
+    counts = {key: row for part in parts for key, row in _counted(part)}
     n_groups = len(parts[0].grouping.groups) if parts else 0
     keys = list(zip(models["run"].astype(str), models["level"].astype(int), strict=True))
     repeated = models[["run", *MODEL, "seed", "level", "sparsity"]].iloc[np.repeat(np.arange(len(models)), n_groups)]
-    correct, n = (np.array([counts[key][place] for key in keys], int).reshape(-1) for place in (0, 1))
-    numbers = {"class": np.tile(np.arange(n_groups), len(models)), "n": n, "correct": correct}
-    return repeated.reset_index(drop=True).assign(**numbers, predicted=0, loss=np.nan)
+    names = ["n", "correct", *((POSITIVES, FOUND) if parts and parts[0].positive is not None else ())]
+    numbers = {
+        name: np.array([counts[key][place] for key in keys], int).reshape(-1) for place, name in enumerate(names)
+    }
+    place = np.tile(np.arange(n_groups), len(models))
+    return repeated.reset_index(drop=True).assign(**{"class": place}, **numbers, predicted=0, loss=np.nan)
+
+
+def _counted(part: Answered) -> Iterator[tuple[tuple[str, int], list[np.ndarray]]]:
+    """Of each level of a run, by group: examples, right ones; of a binary target the positive ones and those found."""
+    correct, grouping, n_levels = correct_counts(part.right, part.grouping), part.grouping, len(part.levels)
+    columns = [np.broadcast_to(grouping.n, correct.shape), correct]
+    if part.positive is not None:
+        there = correct_counts(part.positive[None], grouping)
+        columns += [np.broadcast_to(there, correct.shape), correct_counts(part.right & part.positive, grouping)]
+    for row in range(n_levels):
+        yield (part.run, int(part.levels[row])), [column[row] for column in columns]

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from engine.analysis.binary_rates import MEASURES
 from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.example_columns import member_columns
 from engine.analysis.frontier.validation_choice import Halves, half_numbers
-from engine.analysis.unfairness import UNFAIRNESS
 from pages.shared.cache.between import Between, answered
 from pages.shared.cache.catalog import example_set, examples
 from pages.shared.cache.points import by_seed, counted_baselines
@@ -38,7 +38,7 @@ def half_points(between: Between, measure: str) -> HalfPoints | None:
     columns = member_columns(table)
     halves, accuracy, unfairness = None, {}, {}
     pairs = counted_baselines(between)
-    pairs = pairs[(pairs["kind"] == CONTROL) & UNFAIRNESS[measure].needs_dense]
+    pairs = pairs[(pairs["kind"] == CONTROL) & MEASURES[measure].needs_dense]
     control_of = dict(zip(pairs["run"], pairs["baseline"], strict=True))
     controls = {part.run: part for part in answered(between, sorted(set(control_of.values())))}
     controlled = set(zip(pairs["run"], pairs["level"].astype(int), strict=True))

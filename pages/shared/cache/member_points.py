@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.binary_rates import MEASURES
 from engine.analysis.example_columns import member_columns
 from engine.analysis.frontier.resampling import MOST_ENUMERATED, SeedGrid, seed_grid
 from engine.analysis.members.member_resampling import MemberAnswers, member_answers, member_grid
 from engine.analysis.members.shrunk_changes import shrunk_changes
-from engine.analysis.unfairness import UNFAIRNESS
 from engine.errors import PruneScopeError
 from pages.shared.cache.between import TEST, Answered, Between, answered, example_columns
 from pages.shared.cache.catalog import example_set, examples
@@ -27,8 +27,8 @@ def grid_of(between: Between, measure: str, models: pd.DataFrame, pairs: pd.Data
     `pairs` are the baselines that measures of a change are since.
     """
     few = models["seed"].nunique() <= MOST_ENUMERATED
-    needs = set(UNFAIRNESS[measure].needs)
-    if few or between.split != TEST or {"loss", "dense_loss", "prediction"} & needs:
+    needs = set(MEASURES[measure].needs)
+    if few or between.split != TEST or not needs <= {"accuracy", "dense", "n"}:
         return seed_grid(models, measure)
     try:
         answers = _member_answers(between, models, pairs)

@@ -5,6 +5,7 @@ from collections.abc import Hashable, Mapping
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.binary_rates import POSITIVES, binary_measures
 from engine.analysis.columns import CLASS, MODEL
 from engine.analysis.curves import baseline as baselines_of
 from engine.analysis.curves.baseline import CONTROL
@@ -28,14 +29,18 @@ from pages.shared.names import point_hovers
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def unfairness(between: Between) -> pd.DataFrame:
-    """Every unfairness measure of every model, between these groups; those of a change are since the baseline."""
-    pairs = counted_baselines(between)
+    """Every unfairness measure of every model, between these groups; those of a change are since the baseline, those of
+    `binary_rates` are there between groups of a binary target."""
+    pairs, counted = counted_baselines(between), tally(between)
     if (pairs["kind"] == CONTROL).any():
-        counted = tally(between)
-        return unfairness_table(baselines_of.since_baselines(counted.counts, counted.control_counts, pairs))
-    if between.of_classes and between.split == TEST:
+        table = unfairness_table(baselines_of.since_baselines(counted.counts, counted.control_counts, pairs))
+    elif between.of_classes and between.split == TEST:
         return catalog.unfairness(between.source, between.experiment)
-    return unfairness_table(tally(between).counts)
+    else:
+        table = unfairness_table(counted.counts)
+    if POSITIVES not in counted.counts:
+        return table
+    return table.merge(binary_measures(counted.counts), on=["run", "level"], how="left")
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

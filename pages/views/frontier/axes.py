@@ -57,7 +57,9 @@ def cost_axis(points: pd.DataFrame, scale: str) -> dict[str, Any]:
 
 def gap_axis(measure: str, ends: tuple[float, float], between: str, where: str) -> dict[str, Any]:
     """The axis of unfairness; `where` says on which examples, if not on those of the test."""
-    words = measure_name(measure).replace("class", "group") if between != "class" else measure_name(measure)
+    label = measure_name(measure)
+    words = f"{label[0].lower()}{label[1:]}"
+    words = words if between == "class" else words.replace("class", "group")
     ticks = {"tickformat": ".1%"} if formats.in_points(measure) else {}
     return {"title": f"unfairness: {words}{where}", "range": list(ends), **ticks}
 

@@ -22,6 +22,8 @@ SILENT = {"hoverinfo": "skip"}
 STEADY = {"selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
 """A click opens a card; it fades nothing."""
 MOST_LABELS = 8
+LETTER, LINE = 0.011, 0.04
+"""Width of a letter and height of a line of a label, as shares of the chart."""
 REJECTED, BEATEN = "Breaks a floor", "Beaten on both counts"
 LEAST_NEEDED = (REJECTED, BEATEN)
 """Entries that the legend gives up first, where more than five would stand there; the caption explains them."""
@@ -213,36 +215,39 @@ def _labels(
     look: tuple[str, bool],
     ends: tuple[float, float],
 ) -> list[dict[str, Any]]:
-    """Technique and sparsity beside the points of the frontier, as many as have room; the chosen one first."""
+    """Sparsity beside the points of the frontier, as many as have room, the chosen one first; and the technique, where
+    they have several."""
     (x, y), (scale, dark) = at, look
     front = np.flatnonzero(choice.frontier)
     first = [place for place in (choice.chosen, choice.runner_up) if place in front]
     order = [*first, *(place for place in front[np.argsort(-choice.values[front])].tolist() if place not in first)]
-    low, high = ends
     spread = np.log10(np.maximum(x, 1e-6)) if scale == "kept" else x
     known = spread[np.isfinite(spread)]
-    wide, tall = max(float(np.ptp(known)) if len(known) else 0.0, 1e-9), max(high - low, 1e-9)
-    placed: list[tuple[float, float]] = []
-    labels = []
+    wide = max(float(np.ptp(known)) if len(known) else 0.0, 1e-9)
+    techniques = points["technique"].astype(str).to_numpy()
+    same = len(set(techniques[front])) == 1
+    placed: list[tuple[float, float, float]] = []
+    labels: list[dict[str, Any]] = []
     for place in order:
-        spot = float(spread[place]) / wide, float(y[place]) / tall
-        if not np.isfinite(spot[0]):
+        if not np.isfinite(spread[place]) or len(labels) == MOST_LABELS:
             continue
-        if any(abs(spot[0] - a) < 0.26 and abs(spot[1] - b) < 0.06 for a, b in placed) or len(placed) == MOST_LABELS:
-            continue
-        placed.append(spot)
-        level, technique = points["level"].iloc[place], str(points["technique"].iloc[place])
-        name = (
-            "dense" if not level else f"{technique_name(technique)} {formats.sparsity(points['sparsity'].iloc[place])}"
-        )
+        sparsity = formats.sparsity(points["sparsity"].iloc[place])
+        name = "" if same else f"{technique_name(techniques[place])} "
+        text = f"{name}{sparsity}" if points["level"].iloc[place] else "dense"
         # Below the frontier there is nothing; at its sparse end a label goes back above it.
-        share = spot[0] - known.min() / wide
-        ends_it = (share if scale == "linear" else 1 - share) > 0.75
+        share = (float(spread[place]) - known.min()) / wide
+        share = share if scale == "linear" else 1 - share
+        ends_it, long = share > 0.75, LETTER * len(text)
+        height = float(y[place] - ends[0]) / max(ends[1] - ends[0], 1e-9) + (0.03 if ends_it else -0.05)
+        box = (share - long, share, height) if ends_it else (share, share + long, height)
+        if any(box[0] < b and a < box[1] and abs(height - up) < LINE for a, b, up in placed):
+            continue
+        placed.append(box)
         labels.append(
             {
                 "x": float(spread[place]),
                 "y": float(y[place]),
-                "text": formats.chart_text(name),
+                "text": formats.chart_text(text),
                 "showarrow": False,
                 "xanchor": "right" if ends_it else "left",
                 "xshift": -10 if ends_it else 8,

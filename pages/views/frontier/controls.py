@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.binary_rates import BINARY_RATES, MEASURES
 from engine.analysis.columns import CLASS
 from engine.analysis.frontier.floors import FLOORS, allowed
 from engine.analysis.groupings import CROSSED
-from engine.analysis.unfairness import UNFAIRNESS
 from engine.errors import PruneScopeError
 from engine.store.validation import VALIDATION
 from pages.shared import bound, formats
 from pages.shared.cache.between import TEST, Between, example_columns, has_validation
+from pages.shared.cache.catalog import class_names
 from pages.shared.cache.kept import kept
 from pages.shared.cache.points import operating
 from pages.shared.frame import Frame, stop_with
@@ -93,7 +94,7 @@ class Question:
 
 def ask(frame: Frame) -> Question:
     """Draw the controls and say what they ask."""
-    first, floor, second, third = st.container(key="beside-asked").columns([4, 4, 5, 6], gap="medium")
+    first, floor, second, third = st.container(key="beside-asked").columns([8, 8, 11, 13], gap="medium")
     between = choose_between(frame, first)
     filters = (frame.techniques, frame.treatments, frame.baseline)
     points, tested, facts = _points(frame, between, filters)
@@ -109,7 +110,7 @@ def ask(frame: Frame) -> Question:
         limits["accuracy"] = (set_to or 0.0) / 100
     with second:
         weight, risk = _price(measure, rule)
-    with third, st.container(horizontal=True, vertical_alignment="bottom"):
+    with second, st.container(horizontal=True, vertical_alignment="bottom"):
         with st.popover("Floors", help="For groups; and for size and speed, where measured.", width="content"):
             for name in (name for name in facts if name != "accuracy"):
                 set_to = floor_field(name, facts[name], FLOOR_KEYS[name], None)
@@ -187,11 +188,11 @@ def _points(frame: Frame, between: Between, filters: tuple[Hashable, ...]) -> As
 
 def _measure(points: pd.DataFrame, between: Between, where: Any) -> str:
     grouping = CROSSED.join(between.columns)
-    known = [key for key in UNFAIRNESS if points[key].notna().any()] or ["max_min"]
-    text = "\n\n".join(
-        f"**{row.label_between(grouping)}**: {row.help_between(grouping)}" for row in UNFAIRNESS.values()
-    )
-    names = {key: UNFAIRNESS[key].label_between(grouping) for key in known}
+    known = [key for key in MEASURES if key in points and points[key].notna().any()] or ["max_min"]
+    names = {key: MEASURES[key].label_between(grouping) for key in known}
+    text = "\n\n".join(f"**{names[key]}**: {MEASURES[key].help_between(grouping)}" for key in known)
+    if set(known) & set(BINARY_RATES):
+        text += f"\n\nPositive is {formats.plain(class_names(between.source, between.experiment).get(1, '1'))}."
     return bound.selectbox("Unfairness", known, key="measure", format_func=names.__getitem__, where=where, help=text)
 
 
@@ -209,9 +210,9 @@ def _price(measure: str, rule: str) -> tuple[str, float]:
             help="How often, over draws of the examples, the promise may be broken.",
         )
         return "1", (USUAL_RISK if risk is None else risk) / 100
-    unit = "1 point of gap" if formats.in_points(measure) else f"0.01 of {UNFAIRNESS[measure].label.lower()}"
+    unit = "1 pt of gap" if formats.in_points(measure) else f"0.01 of {MEASURES[measure].label.lower()}"
     weight = bound.select_slider(
-        f"{unit} is worth … points of sparsity",
+        f"{unit} is worth … pt of sparsity",
         WEIGHTS,
         "1",
         key="weight",

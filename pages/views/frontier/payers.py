@@ -20,8 +20,8 @@ def payer_sentence(table: pd.DataFrame) -> str:
         f"({baseline_name(worst['kind'])}) to {formats.percent(worst['accuracy'])}{_interval(worst)}, "
         f"{formats.count(worst['n'])} test examples."
     )
-    others = [f"{_named(row)} {formats.points(row['change'])}" for _, row in table.iloc[1:].iterrows()]
-    return f"{text} Most under other groupings: {'; '.join(others)}." if others else text
+    others = [_change(row) for _, row in table.iloc[1:].iterrows()]
+    return f"{text} By other groupings: {'; '.join(others)}." if others else text
 
 
 def warning_sentence(table: pd.DataFrame, between: Between, limit: float) -> str:
@@ -34,6 +34,12 @@ def warning_sentence(table: pd.DataFrame, between: Between, limit: float) -> str
         f"{'; '.join(names)}: more than {formats.points_in_words(limit)}, and the choice does not look at it. "
         f"It is fair between {formats.plain(between_name(between.columns).lower())} only."
     )
+
+
+def _change(row: pd.Series) -> str:
+    """What the group that loses most of a grouping loses: "series hsf4 loses 2.0 pt"."""
+    way = "loses" if row["change"] < 0 else "gains"
+    return f"{_named(row)} {way} {formats.points(abs(row['change']), sign=False)}"
 
 
 def _named(row: pd.Series) -> str:

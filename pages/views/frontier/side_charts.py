@@ -107,7 +107,7 @@ def weight_strip(
         "y": ["wins"] * len(weights),
         "mode": "markers+text" if len(weights) > 1 else "markers",
         "marker": {"symbol": "triangle-down", "size": 14, "color": ink(dark), "line": {"width": 1}},
-        "text": [f"{which} weight" for which in ("first", "second")][: len(weights)],
+        "text": ["first", "second"][: len(weights)],
         "textposition": "middle right",
         "hovertext": [f"weight {formats.number(weight)}" for weight in weights],
         "hovertemplate": "%{hovertext}<extra></extra>",

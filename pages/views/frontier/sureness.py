@@ -7,7 +7,7 @@ from engine.analysis.frontier.choice import Choice
 from engine.analysis.frontier.resampling import SeedGrid
 from engine.analysis.frontier.stability import Agreement, on_frontier, winners
 from pages.shared import formats
-from pages.shared.names import point_with_level
+from pages.shared.names import point_short
 
 WINNER_COLUMNS = {
     "": st.column_config.TextColumn(width=30, help="★ chosen"),
@@ -21,11 +21,12 @@ def winners_table(points: pd.DataFrame, grid: SeedGrid, choice: Choice, trust: A
     """One row per network that wins in more than 1 % of redrawn seeds, on the frontier or not, and the others."""
     table = winners(trust)
     peers, shares = set(trust.confidence_set), on_frontier(points, grid, choice)
-    names, marks, gaps, told, member = [], [], [], [], []
+    names, marks, sparsities, gaps, told, member = [], [], [], [], [], []
     for place, n_networks in zip(table["position"], table["n_networks"], strict=True):
         point = None if place is pd.NA else points.iloc[int(place)]
-        names.append(_others(n_networks) if point is None else point_with_level(point))
+        names.append(_others(n_networks) if point is None else point_short(point))
         marks.append("★" if place is not pd.NA and place == choice.chosen else "")
+        sparsities.append(formats.MISSING if point is None else formats.sparsity(point["sparsity"]))
         gaps.append(formats.MISSING if point is None else formats.unfairness(point[choice.measure], choice.measure))
         told.append(formats.MISSING if point is None else "no" if place in peers else "yes")
         member.append(formats.MISSING if point is None else formats.percent(shares[int(place)], 0))
@@ -33,6 +34,7 @@ def winners_table(points: pd.DataFrame, grid: SeedGrid, choice: Choice, trust: A
         {
             "": marks,
             "network": names,
+            "sparsity": sparsities,
             "unfairness": gaps,
             "wins": 100 * table["share"],
             "on the frontier": member,

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.columns import MODEL
+from engine.analysis.binary_rates import MEASURES
+from engine.analysis.columns import CLASS, MODEL
 from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.example_columns import group_columns
 from engine.analysis.frontier.floors import FLOORS
@@ -14,18 +15,12 @@ from engine.analysis.frontier.point_losses import GROUP_LOSSES, group_losses
 from engine.analysis.frontier.promised_points import PromisedPoints
 from engine.analysis.group_counts import group_counts
 from engine.analysis.groupings import CROSSED
-from engine.analysis.unfairness import UNFAIRNESS
 from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import catalog
 from pages.shared.cache.pairs import Asked, pair
 from pages.shared.frame import Frame
-from pages.shared.names import (
-    measure_name,
-    point_short,
-    technique_name,
-    treatment_name,
-)
+from pages.shared.names import point_short, technique_name, treatment_name
 from pages.shared.training_note import training_sentence
 from pages.views.frontier.controls import FLOOR_KEYS, Question
 from pages.views.frontier.words import between_name, weight_text
@@ -64,18 +59,17 @@ def runs_of(frame: Frame, point: pd.Series) -> pd.DataFrame:
     return levels[same].sort_values("seed")
 
 
-def measures_table(points: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
-    """The choice under each measure, in words."""
+def measures_table(points: pd.DataFrame, choices: pd.DataFrame, grouping: str = CLASS) -> pd.DataFrame:
+    """The choice under each measure between the groups of a column, in words."""
     rows, named = [], {name: points[name].to_numpy() for name in ("technique", "treatment", "level")}
     for row in choices.itertuples():
+        measure = MEASURES[row.measure].label_between(grouping)
         if row.chosen is pd.NA:
-            rows.append((measure_name(row.measure), formats.MISSING, formats.MISSING, formats.MISSING, row.reason))
+            rows.append((measure, *[formats.MISSING] * 3, row.reason))
             continue
         name = point_short({column: values[row.chosen] for column, values in named.items()})
         gap = formats.unfairness(row.unfairness, row.measure)
-        rows.append(
-            (measure_name(row.measure), name, formats.sparsity(row.sparsity), formats.percent(row.accuracy), gap)
-        )
+        rows.append((measure, name, formats.sparsity(row.sparsity), formats.percent(row.accuracy), gap))
     return pd.DataFrame(rows, columns=["measure", "chosen", "sparsity", "accuracy", "unfairness"])
 
 
@@ -148,7 +142,7 @@ def link(frame: Frame, asked: Question) -> str:
     own |= {"weight": weight_text(asked.weight), "rule": asked.rule.capitalize()}
     fixed: dict[str, list[str]] = frame.settings | {key: [text] for key, text in own.items()}
     columns = CROSSED.join(asked.between.columns)
-    fixed["measure"] = [UNFAIRNESS[asked.measure].label_between(columns)]
+    fixed["measure"] = [MEASURES[asked.measure].label_between(columns)]
     fixed["fair"] = [between_name(asked.between.columns)]
     others = {key: st.query_params.get_all(key) for key in st.query_params if key not in fixed}
     return f"{base}?{urlencode(fixed | others, doseq=True)}"

@@ -86,4 +86,7 @@ def test_losses_of_writers_are_pulled(open_page: OpenPage, root: Path) -> None:
     assert mine["pulled"].all() and mine["change"].tolist() == [rows["change"].min()]
     assert not paying.loc[paying["columns"] == ("class",), "pulled"].any()
     assert "when pulled towards the mean of all" in payer_sentence(mine)
-    assert f"writer {mine['name'].iloc[0]} {formats.points(rows['change'].min())}" in formats.unmarked(words(app))
+    assert (
+        f"writer {mine['name'].iloc[0]} loses {formats.points(-rows['change'].min(), sign=False)}"
+        in formats.unmarked(words(app))
+    )

@@ -9,10 +9,11 @@ import msgspec
 import pandas as pd
 
 import engine
+from engine.analysis.binary_rates import MEASURES
 from engine.analysis.curves.baseline import CONTROL, DENSE
 from engine.analysis.frontier.choice import Choice
+from engine.analysis.frontier.tradeoffs.compromise import Compromise
 from engine.analysis.groupings import CROSSED
-from engine.analysis.unfairness import UNFAIRNESS
 from engine.commands.command_line import command_line
 from engine.shipping.decision import record_parts as parts
 from engine.shipping.decision.decision_facts import (
@@ -33,7 +34,7 @@ from pages.shared.cache.points import by_seed, group_rows, payers
 from pages.shared.frame import Frame
 from pages.shared.names import baseline_name, dataset_name, network_name, point_with_level
 from pages.views.frontier import tables
-from pages.views.frontier.controls import Question
+from pages.views.frontier.controls import BY_PROMISE, Question
 from pages.views.frontier.words import between_name
 
 
@@ -53,6 +54,8 @@ class Decided:
     """Why another one than the recommended."""
     second: Choice | None = None
     """What the second weight chooses, where one was asked."""
+    middle: Compromise | None = None
+    """The network that costs both least."""
 
     @property
     def place(self) -> int:
@@ -106,7 +109,11 @@ def record_facts(decided: Decided, use: UseFacts, seed: int | None = None) -> Re
             floors=dict(asked.limits),
             floor_texts=parts.floor_texts(asked.limits),
             chosen_on=asked.between.split,
+            risk=asked.risk if asked.rule == BY_PROMISE else None,
         ),
+        stakeholders=None
+        if decided.second is None
+        else parts.stakeholder_facts(asked.tested, choice, decided.second, decided.middle, _name),
         ships=_ships(decided, seed),
         use=use
         if not decided.reason
@@ -138,7 +145,7 @@ def _name(row: Mapping[Any, Any]) -> str:
 
 
 def _measure(asked: Question) -> str:
-    return UNFAIRNESS[asked.measure].label_between(CROSSED.join(asked.between.columns))
+    return MEASURES[asked.measure].label_between(CROSSED.join(asked.between.columns))
 
 
 def _ships(decided: Decided, seed: int | None) -> ShippedSeed:
@@ -172,7 +179,8 @@ def _groups(decided: Decided) -> tuple[list[GroupFacts], str]:
 
 
 def _alternatives(decided: Decided, lost: pd.DataFrame) -> list[PointFacts]:
-    """Those that somebody would ask about: the recommended one, the runner-up, the second weight's, the next best."""
+    """Those that somebody would ask about: the recommended one, the runner-up, the second weight's,
+    the compromise, the next best."""
     choice, taken = decided.choice, decided.place
     wanted: dict[int, str] = {}
     if choice.chosen is not None and choice.chosen != taken:
@@ -181,6 +189,8 @@ def _alternatives(decided: Decided, lost: pd.DataFrame) -> list[PointFacts]:
         wanted.setdefault(choice.runner_up, "Runner-up")
     if decided.second is not None and decided.second.chosen not in (None, taken):
         wanted.setdefault(int(decided.second.chosen or 0), "Second weight")
+    if decided.middle is not None and decided.middle.place != taken:
+        wanted.setdefault(decided.middle.place, "Compromise")
     for place in parts.nearest_places(decided.asked.points, choice, lost, taken, 3):
         if len(wanted) < 3:
             wanted.setdefault(place, "Next best")

@@ -18,7 +18,7 @@ from engine.shipping.decision.decision_cards import decision_bill, decision_card
 from engine.shipping.decision.decision_charts import frontier_picture, group_picture
 from engine.shipping.decision.decision_facts import record_from, record_json, record_schema, record_values
 from engine.shipping.decision.decision_page import TEMPLATES, record_html
-from engine.shipping.decision.decision_words import clipped
+from engine.shipping.decision.decision_words import clipped, rule_text, stakeholder_text
 from engine.shipping.decision.svg import Axis, steps
 from engine.store.records.decisions import Decision, Event
 from tests.support.decision_records import HOSTILE, made_record
@@ -93,6 +93,47 @@ def test_page_says_who_signed_and_what_was_not_checked() -> None:
     assert "Run 0123456789ab, seed 3, level 8" in words and "252 other networks" in words
     draft = "".join(Tags(record_html(RECORDS["usual"])).words)
     assert "not proposed yet" in draft and "Grace" not in draft
+
+
+def test_two_stakeholders_stand_in_every_rendering() -> None:
+    record = RECORDS["usual"]
+    said = stakeholder_text(record)
+    assert said.startswith("Two stakeholders: weight 10 would ship Global magnitude, rewind, level 8 (83.2 % sparsity,")
+    assert "Compromise: Global magnitude, rewind, level 5 (" in said and "costs them 47 % and 28 % of what" in said
+    page = " ".join("".join(Tags(record_html(record)).words).split())
+    first, appendix = page.split("Appendix")
+    assert stakeholder_text(record, with_numbers=False) in first and said in appendix
+    assert "level 5" in decision_card(record, None).split("## How it was chosen")[1].split("##")[0]
+    model = json.loads(decision_bill(record, None))["components"][0]["modelCard"]
+    assert said in model["considerations"]["performanceTradeoffs"]
+    assert said in annex_headings(record, None)[3].text
+    agreed = msgspec.structs.replace(record.stakeholders, agree=True, compromise=None)
+    assert "would both ship" in stakeholder_text(msgspec.structs.replace(record, stakeholders=agreed))
+    apart = msgspec.structs.replace(record.stakeholders, compromise=None)
+    assert "No network between" in stakeholder_text(msgspec.structs.replace(record, stakeholders=apart))
+    alone = msgspec.structs.replace(record, stakeholders=None)
+    assert stakeholder_text(alone) == "" and "Two stakeholders" not in "".join(Tags(record_html(alone)).words)
+
+
+def test_a_record_from_before_stakeholders_were_kept_is_read() -> None:
+    values = record_values(RECORDS["usual"])
+    del values["stakeholders"], values["rule"]["risk"]
+    assert record_from(values).stakeholders is None
+
+
+def test_rule_says_fair_between_floors_price_and_risk() -> None:
+    record = RECORDS["usual"]
+    text = rule_text(record)
+    assert "1 point of gap is worth 10 points" in text and "between global magnitude" in text
+    assert "Floors: Accuracy at least 95.0 %; No group loses more than 5.0 points." in text
+
+    def ruled(**values: object) -> str:
+        return rule_text(msgspec.structs.replace(record, rule=msgspec.structs.replace(record.rule, **values)))
+
+    assert "a risk of 10 %" in ruled(name="promise", risk=0.1) and "surely" in ruled(name="promise")
+    assert "none beats in sparsity, fairness and accuracy" in ruled(name="three objectives")
+    chart = msgspec.structs.replace(record.chart, unfairness_in_points=False)
+    assert "0.01 of unfairness is worth" in rule_text(msgspec.structs.replace(record, chart=chart))
 
 
 def test_page_escapes_every_value_runs_none_and_needs_nothing() -> None:
