@@ -125,7 +125,7 @@ def excessive_loss_gap(loss: Floats, dense_loss: Floats) -> Floats:
 UNFAIRNESS: dict[str, UnfairnessRow] = {
     "max_min": UnfairnessRow(
         key="max_min",
-        label="Max - min",
+        label="Gap best to worst",
         help="Gap between the best and the worst class accuracy.",
         formula="max a_c - min a_c",
         source="Paganini 2020, Fig. 4a",
@@ -134,7 +134,7 @@ UNFAIRNESS: dict[str, UnfairnessRow] = {
     ),
     "mean_min": UnfairnessRow(
         key="mean_min",
-        label="Mean - min",
+        label="Gap average to worst",
         help="How far the worst class lies below the mean class accuracy.",
         formula="mean a_c - min a_c",
         source="Paganini 2020, Fig. 4b",
@@ -152,7 +152,7 @@ UNFAIRNESS: dict[str, UnfairnessRow] = {
     ),
     "change_range": UnfairnessRow(
         key="change_range",
-        label="Max - min of change",
+        label="Gap of changes",
         help="Gap between the classes that gain most and lose most since the baseline.",
         formula="max (a_c - a_c0) - min (a_c - a_c0)",
         source="Paganini 2020, per-class change",

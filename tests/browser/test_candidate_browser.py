@@ -47,14 +47,14 @@ def test_a_candidate_is_carried_to_every_page_and_back(visit: Callable[..., Watc
     for label in OPENS_ON:
         watched.follow(label)
         expect(page.locator(".st-key-candidate-card")).to_have_text(pinned, use_inner_text=True)
-        expect(page.locator(".st-key-treatment input").first).to_have_value("Finetune")
+        expect(page.locator(".st-key-treatment input").first).to_have_value("Keep training")
         if page.locator(".st-key-level").count():
             expect(page.locator(".st-key-level")).to_contain_text(sparsity[0].split(" %")[0])
     for label in reversed(OPENS_ON[:-1]):
         page.go_back()
         expect(page).to_have_title(f"{label} · PruneScope")
         watched.settle()
-        expect(page.locator(".st-key-treatment input").first).to_have_value("Finetune")
+        expect(page.locator(".st-key-treatment input").first).to_have_value("Keep training")
     page.go_back()
     expect(page).to_have_title("Frontier · PruneScope")
     watched.settle()
@@ -83,7 +83,7 @@ def test_weight_and_threshold_come_back(visit: Callable[..., Watched]) -> None:
         page.locator(f".st-key-{key} input[type=range]").focus()
         watched.rerun_by(lambda: page.keyboard.press("Home"))
     page.locator(".st-key-measure input").click()
-    watched.rerun_by(page.get_by_role("option", name="Mean - min", exact=True).click)
+    watched.rerun_by(page.get_by_role("option", name="Gap average to worst", exact=True).click)
     said = answer(page).inner_text()
     for label in ("Class curves", "Writers"):
         watched.follow(label)

@@ -159,7 +159,7 @@ def test_total_chart_has_a_line_per_technique_and_treatment() -> None:
     assert len(drawn) == 6 and [trace.line.dash for trace in drawn[:2]] == list(DASHES.values())
     assert [trace.line.color for trace in drawn[::2]] == [technique_colour(key) for key in TECHNIQUES]
     named = [trace.name for trace in figure.data if trace.showlegend is not False]
-    assert named == ["Global magnitude", "Channels by L1", "&lt;i&gt;own&lt;/i&gt;", "Rewind", "Finetune"]
+    assert named == ["Global magnitude", "Channels by L1", "&lt;i&gt;own&lt;/i&gt;", "Restart", "Keep training"]
     text = hovered(drawn[0], 3)
     row = worst[(worst["technique"] == TECHNIQUES[0]) & (worst["level"] == 3)].iloc[0]
     assert "<b>Global magnitude with rewind</b>" in text and "level 3, sparsity 87.5 %" in text
