@@ -161,7 +161,7 @@ def test_total_chart_has_a_line_per_technique_and_treatment() -> None:
     text = hovered(drawn[0], 3)
     row = worst[(worst["technique"] == TECHNIQUES[0]) & (worst["level"] == 3)].iloc[0]
     assert "<b>Global magnitude with restarts</b>" in text and "level 3, sparsity 87.5 %" in text
-    assert f"a long name: {100 * row['accuracy']:.1f} %" in text and "3 seeds" in text
+    assert f"a long name: {100 * row['accuracy']:.1f} %" in text and "3 training runs" in text
     assert len([trace for trace in figure.data if trace.fill]) == 6
 
 

@@ -100,6 +100,8 @@ def pay_line(
     if draws is None:
         return PayLine(STEADY, reason=NO_CHANGE)
     line = max(STEP * float(np.ceil(np.quantile(-draws, BELOW) / STEP - ROUNDING)), STEADY)
+    while n_paying(-draws, line).mean() > (1 - BELOW) * len(n):  # many draws may lie on the quantile itself
+        line = STEP * round(line / STEP + 1)
     low, high = np.percentile(n_paying(-draws, line), (2.5, 97.5), method="inverted_cdf")
     return PayLine(line, float(low), float(high), n_draws)
 

@@ -62,7 +62,7 @@ def test_names_that_two_share_give_way_to_the_protocol(study_root: Path, tmp_pat
 
 
 def test_links_of_earlier_versions_open_the_same(open_page: OpenPage, study_root: Path) -> None:
-    source = catalog.source("planted")
+    source = Source(str(study_root / "planted"), 0)
     experiment = catalog.experiments(source)[-1]
     app = open_page("app.py", "planted", protocol=experiment.protocol, treatments="Finetune")
     assert app.selectbox(key="protocol").value == experiment_names(source)[experiment]
