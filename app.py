@@ -8,6 +8,7 @@ from engine.analysis.columns import VARIANT
 from pages.shared import formats, protocol
 from pages.shared.cache import catalog
 from pages.shared.cache.kept import kept
+from pages.shared.experiments import experiment_names
 from pages.shared.frame import open_page, shared_link
 from pages.shared.layout import answer, show_table, side_by_side
 from pages.shared.menu import MENU
@@ -41,6 +42,8 @@ with ways.container(border=True, width="content", key="way-tour"):
         query_params=link | {"tour": ["1"]},
     )
 with st.expander("How sure is this?"):
+    if found is not None:
+        st.markdown(formats.plain(hero.chance_sentence(found)))
     st.markdown(kept(frame.source, "headline", asked, lambda: words.headline_sentence(rows, frame.experiment, names)))
     st.markdown(
         kept(
@@ -56,7 +59,7 @@ st.markdown(
     "## Red flags",
     help="For each technique: its sparsest level whose mean accuracy is within 1 point of the unpruned network's, and "
     "who surely loses most there. Class gap: best minus worst class accuracy, against that of the unpruned network; "
-    "above 1× it grows. Unpruned is the dense network, or one that trained as long as what is finetuned.",
+    "above 1× it grows. Unpruned is the network before any cut, or one that trained as long.",
 )
 told, not_told = kept(frame.source, "told", asked, lambda: words.told_and_not(rows))
 SHOWN = "For each technique: how sparse it gets within 1 point, and the class and group that lose most there."
@@ -100,7 +103,7 @@ for column, entries in zip(side_by_side("pages", [1, 1]), (MENU[1:half], MENU[ha
         column.page_link(entry.file, label=label, icon=entry.icon, query_params=link)
 
 # -- what is loaded ---------------------------------------------------------------------------------------------------
-everything = catalog.load_catalog(frame.source)
+everything, called = catalog.load_catalog(frame.source), experiment_names(frame.source)
 st.markdown(
     "## All experiments in this study",
     help="Runs that differ in data set, split, network or protocol are never averaged. Hours of computing, all runs "
@@ -110,10 +113,13 @@ if about := contents.about(frame.source.study):
     st.markdown(formats.plain(about))
 show_table(
     kept(
-        frame.source, "experiments", frame.experiment, lambda: contents.experiment_table(everything, frame.experiment)
+        frame.source,
+        "experiments",
+        (frame.experiment, tuple(called.values())),
+        lambda: contents.experiment_table(everything, frame.experiment, called),
     ),
     "experiments",
-    "Data set, network, protocol, runs and seeds of each experiment.",
+    "Data set, network, name, runs and seeds of each experiment.",
 )
 for sentence in kept(frame.source, "not whole", (), lambda: contents.not_whole(everything)):
     st.caption(formats.plain(sentence))

@@ -30,13 +30,13 @@ MOST_TIME, MOST_BYTES = 1 / 2, 1 / 3
 N_MOVES = 12
 """So many moves a page has at least, after those that fill caches; each control has four."""
 MOVES: dict[str, dict[str, tuple[object, ...]]] = {
-    "": {"treatments": ("Rewind", "Finetune")},
+    "": {"treatments": ("Restart", "Keep training")},
     "class_curves": {
         "technique": ("Layer magnitude", "Layer random"),
         "spotlight": ("3", "4"),
         "axis": ("sparsity", "weights kept"),
         "seeds": ("with bands", "mean"),
-        "measure": ("Mean - min", "Max - min"),
+        "measure": ("Gap average to worst", "Gap best to worst"),
     },
     "writers": {
         "level": ("59.0 %", "67.2 %"),
@@ -71,7 +71,7 @@ MOVES: dict[str, dict[str, tuple[object, ...]]] = {
     "frontier": {
         "weight": ("10", "0.1"),
         "threshold": (97.0, 95.0),
-        "measure": ("Mean - min", "Max - min"),
+        "measure": ("Gap average to worst", "Gap best to worst"),
         "axis": ("weights kept", "sparsity"),
     },
     "distortion": {
@@ -86,7 +86,7 @@ MOVES: dict[str, dict[str, tuple[object, ...]]] = {
         "model": ("Plain", "Paper's"),
         "scale": ("as fitted", "per standard deviation"),
     },
-    "method": {"treatments": ("Rewind", "Finetune")},
+    "method": {"treatments": ("Restart", "Keep training")},
 }
 """The controls of each page that both versions have, and the values that they are moved to in turn."""
 

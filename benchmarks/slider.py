@@ -50,7 +50,7 @@ MADE = {"dataset": "QMNIST (writers)", "network": "LeNet"}
 """Where the runs are whose every answer is there; both studies have them."""
 
 PAGES = (
-    Page("", "treatments", ("Rewind", "Finetune"), 2),
+    Page("", "treatments", ("Restart", "Keep training"), 2),
     Page("class_curves", "spotlight", ("3", "4"), 4),
     Page("writers", "level", ("64.0 %", "78.4 %"), 3, MADE),
     Page("harmed", "level", ("64.0 %", "78.4 %"), 3, MADE),
@@ -60,7 +60,7 @@ PAGES = (
     Page("frontier", "weight", WEIGHTS, 3, n_moves=40),
     Page("distortion", "scale", ("all", "near 1"), 3),
     Page("regression", "scale", ("as fitted", "per standard deviation"), 4),
-    Page("method", "treatments", ("Rewind", "Finetune"), 3),
+    Page("method", "treatments", ("Restart", "Keep training"), 3),
 )
 SAME = ["dataset", "split", "network", "protocol"]
 

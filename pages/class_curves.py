@@ -8,6 +8,8 @@ from engine.analysis.curves.first_to_fall import first_fall, first_falls
 from engine.analysis.curves.worst_classes import worst_classes
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_reason
 from engine.errors import PruneScopeError
+from engine.pruning.schedules import TREATMENTS
+from engine.pruning.techniques import TECHNIQUES
 from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, controls, points
@@ -15,14 +17,14 @@ from pages.shared.cache.between import Between
 from pages.shared.charts.class_look import ClassLook
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
-from pages.shared.names import technique_name, treatment_name, variant_name
+from pages.shared.names import explained, technique_name, treatment_name, treatment_phrase, variant_name
 from pages.shared.pickers import choose_axis
 from pages.shared.session.candidate import opening_index, opening_value
 from pages.shared.training_note import training_of
 from pages.views.class_curves import charts, words
 from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
 
-SEEDS = ("mean", "with bands", "each seed")
+SEEDS = ("average", "bands", "each run")
 FIRST = "first to fall"
 
 
@@ -39,11 +41,15 @@ def show_page(frame: Frame) -> None:
         first = {name: opening_value(frame, name) for name in VARIANT}
         at = opening_index(list(techniques.values()), first["technique"])
         options = list(techniques)
-        label = bound.selectbox("Technique", options, at, key="technique", help="How weights are cut.", width=180)
+        label = bound.selectbox(
+            "Technique", options, at, key="technique", help=explained(TECHNIQUES, techniques.values()), width=180
+        )
         technique, shown = techniques[label], every[every["technique"] == techniques[label]]
         ways = {treatment_name(key): key for key in frame.treatments if (shown["treatment"] == key).any()}
         at = opening_index(list(ways.values()), first["treatment"])
-        label = bound.selectbox("Treatment", list(ways), at, key="treatment", help="What follows each cut.", width=120)
+        label = bound.selectbox(
+            "After each cut", list(ways), at, key="treatment", help=explained(TREATMENTS, ways.values()), width=150
+        )
         treatment, shown = ways[label], shown[shown["treatment"] == ways[label]]
         mitigations = sorted(map(str, shown["mitigation"].unique()))
         if len(mitigations) > 1:
@@ -56,20 +62,20 @@ def show_page(frame: Frame) -> None:
             "Spotlight",
             [FIRST, *numbers],
             key="spotlight",
-            help="The class that is drawn thick; with three seeds or more, with its band.",
-            width=140,
+            help="The class that is drawn in colour; with three training runs or more, with its band.",
+            width=130,
         )
         fall = first_fall(shown)
         spotlight = numbers.get(label, words.in_spotlight(shown, fall))
         scale = choose_axis("kept")
         seeds = bound.segmented_control(
-            "Seeds",
+            "Training runs",
             SEEDS,
-            default="mean",
+            default="average",
             key="seeds",
-            help="Bands are 95 % intervals of the mean over seeds; one seed has none.",
+            help="Bands are 95 % intervals of the average of the runs; one run has none.",
         )
-    bands = seeds == "with bands"
+    bands = seeds == "bands"
     totals = frame.keep(compared(controls.totals_with_controls(frame.source, frame.experiment), frame.baseline))
     totals = totals[totals["mitigation"] == mitigation]
     of_model = totals[(totals["technique"] == technique) & (totals["treatment"] == treatment)]
@@ -89,40 +95,40 @@ def show_page(frame: Frame) -> None:
 
     with above:
         answer(words.fall_sentence(shown, fall, of_model, names))
-        st.markdown(words.fall_details(shown, fall, names, first_falls(classes)))
         level = int(shown["level"].max() if fall is None else fall["level"])
-        if training := training_of(frame.source, frame.experiment, models, level):
-            st.caption(f"Level {level}: {training}")
-
+        training = training_of(frame.source, frame.experiment, models, level)
+        if details := words.fall_details(shown, fall, names, first_falls(classes)):
+            with st.expander("How sure is this?"):
+                st.markdown(details)
+                if training:
+                    st.markdown(f"Level {level}: {training}")
     low, high = look.span
-    shades = (
-        "Dark classes were served worst before pruning."
-        if high > low
-        else "Without a dense level that tells classes apart, they have no colour."
-    )
 
     # -- the classes ---------------------------------------------------------------------------------------------------
     wide, narrow = side_by_side("classes", [7, 3])
     with wide:
-        st.markdown("##### Accuracy of each class")
-        if seeds == "each seed":
+        lowest = words.lowest_class(shown)
+        st.markdown(f"## {words.curves_title(shown, lowest, names)}")
+        st.caption(words.curves_subtitle(shown))
+        if seeds == "each run":
             each = classes.rename(columns={"before": "dense_accuracy"}).assign(controlled=classes["kind"] == CONTROL)
-            figure = charts.seed_chart(each, look, spotlight)
+            figure = charts.seed_chart(each, look, spotlight, lowest)
             table = words.curve_table(each, names)
         else:
-            figure = charts.class_chart(shown, look, spotlight, bands)
+            figure = charts.class_chart(shown, look, spotlight, bands, lowest)
             table = words.curve_table(shown, names)
         show_chart(
             figure,
             "class-curves",
-            f"Accuracy of each class against sparsity with {variant_name(shown.iloc[0])}, coloured by unpruned "
-            f"accuracy.",
+            f"{formats.unmarked(words.curves_title(shown, lowest, names))}: accuracy of each class against sparsity "
+            f"with {variant_name(shown.iloc[0])}.",
             table,
-            caption=shades,
+            caption=words.curves_key(spotlight, lowest, names),
         )
     with narrow:
         st.markdown(
-            "##### Training examples", help="Of the training split; the share held out for validation is among them."
+            "## Training examples of each class",
+            help="Of the training split; the share held out for validation is among them.",
         )
         try:
             facts = catalog.class_facts(frame.source, catalog.example_set(frame.source, frame.experiment))
@@ -133,7 +139,7 @@ def show_page(frame: Frame) -> None:
                 "class-histogram",
                 "Number of training examples of each class, in the colours of the curves.",
                 facts,
-                caption="In the same colours, best served on top." if high > low else "",
+                caption="Colour: accuracy before pruning; the best class is on top." if high > low else "",
             )
         except PruneScopeError as error:
             st.info(formats.plain(f"The class sizes are not known: {error}"), icon=":material/info:")
@@ -142,20 +148,21 @@ def show_page(frame: Frame) -> None:
     same_way = every[(every["treatment"] == treatment) & (every["mitigation"] == mitigation)]
     others = [key for key in frame.techniques if (same_way["technique"] == key).any()]
     if len(others) > 1:
-        st.markdown(f"##### The same classes under each technique, {formats.plain(treatment_name(treatment)).lower()}")
+        st.markdown(f"## {words.panels_title(same_way, others)}")
+        st.caption(f"Accuracy of each class under each technique {formats.plain(treatment_phrase(treatment))}.")
         show_chart(
-            charts.technique_panels(same_way, look, others),
+            charts.technique_panels(same_way, look, others, spotlight),
             "class-multiples",
             f"Class accuracy against sparsity for {len(others)} techniques on the same axes.",
             lambda: words.technique_table(same_way),
-            caption="Mean over seeds. A class has the same colour in every panel.",
+            caption=f"Averages of the training runs. {words.panels_key(spotlight, names)}",
         )
 
     @part
     def show_totals() -> None:
         """Total accuracy beside unfairness, in a measure of choice."""
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-            st.markdown("##### Total accuracy and unfairness by technique", width="content")
+            st.markdown("## Accuracy and fairness of each technique", width="content")
             measures = {row.label: key for key, row in UNFAIRNESS.items()}
             label = bound.selectbox(
                 "Unfairness measured as",
@@ -172,7 +179,7 @@ def show_page(frame: Frame) -> None:
                 "total-accuracy",
                 f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
                 lambda: words.technique_table(totals),
-                caption="A steady total may hide a class that falls.",
+                caption="Accuracy on all examples. A steady total may hide a class that falls.",
             )
         with right:
             measure = measures[label]
@@ -188,7 +195,7 @@ def show_page(frame: Frame) -> None:
                     "unfairness",
                     f"{label} against sparsity by technique.",
                     lambda: words.technique_table(gaps),
-                    caption=UNFAIRNESS[measure].help,
+                    caption=f"{UNFAIRNESS[measure].help}{words.beyond(gaps, measure)}",
                 )
 
     show_totals()

@@ -16,8 +16,9 @@ from pages.shared.body import body
 from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
-from pages.shared.names import baseline_name
+from pages.shared.names import baseline_name, group_name
 from pages.views.writers import charts, words
+from pages.views.writers.attribute_panels import TILT, attribute_panels, tilt_drawing
 from pages.views.writers.chance import chance_sentence, count_sentence
 from pages.views.writers.controls import (
     MemberView,
@@ -51,29 +52,29 @@ def choose_row(key: str, names: list[str]) -> None:
 def show_table_one(changes: pd.DataFrame, shown: MemberView, is_paper_case: bool) -> None:
     """Lines of accuracy on the attribute, before and after, and whether the slope changed."""
     label = formats.plain(words.attribute_label(shown.attribute or ""))
-    st.markdown(f"##### Lines of accuracy on {label}")
-    rows = words.table_one(changes)
+    st.markdown(f"### Lines of accuracy on {label}")
+    rows = words.table_one(changes, shown.series or "")
     st.dataframe(rows, hide_index=True, key="table-one", alt=f"Intercepts and slopes of accuracy on {label}.")
     inside = words.NAMES[WITHIN] in rows
     st.caption(
         f"Standard errors in brackets. The test is paired: each {formats.plain(shown.of.member)}'s change on {label}, "
-        f"HC3 errors and the spread between seeds. {words.WITHIN_HELP if inside else ''}When accuracy falls for all, "
-        "slopes have more room to grow; and of twenty tests one is below 0.05 by chance."
+        f"HC3 errors and the spread between training runs. {words.WITHIN_HELP if inside else ''}When accuracy falls "
+        "for all, slopes have more room to grow; and of twenty tests one is below 0.05 by chance."
     )
     if is_paper_case:
-        with st.expander("What the paper printed"):
-            st.dataframe(words.paper_table(), hide_index=True, key="paper-table", alt="The paper's Table 1.")
-            st.caption(words.PAPER_SOURCE)
+        st.markdown("### What the paper printed")
+        st.dataframe(words.paper_table(), hide_index=True, key="paper-table", alt="The paper's Table 1.")
+        st.caption(words.PAPER_SOURCE)
 
 
-def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None, kind: str) -> None:
+def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None) -> None:
     """The members that lose most, with bars; a row chooses its member, and the chosen one is ticked."""
-    st.markdown(f"##### {formats.plain(shown.of.members).capitalize()} hit hardest")
+    st.markdown(f"## {formats.plain(shown.of.members).capitalize()} hit hardest")
     top = ranked.head(HARDEST)
     names = [str(name) for name in top[shown.grouping]]
     ticked = [names.index(chosen)] if chosen in names else []
     key = f"hardest-{chosen}-{ticked}"
-    rows, config = words.hardest_table(top, shown.grouping, shown.series, shown.attribute, shown.of, kind)
+    rows, config = words.hardest_table(top, shown.grouping, shown.series, shown.attribute, shown.of)
     st.dataframe(
         rows,
         hide_index=True,
@@ -105,7 +106,7 @@ def show_page(frame: Frame) -> None:
     # -- the answer ----------------------------------------------------------------------------------------------------
     ranked = hit_hardest(table, len(table))
     names = [str(name) for name in ranked[member]]
-    worst_series = str(ranked[shown.series].iloc[0]) if shown.series and len(ranked) else ""
+    worst_series = group_name(shown.series, str(ranked[shown.series].iloc[0])) if shown.series and len(ranked) else ""
     with above:
         facts = member_facts(table, loss=LOSS)
         by_chance = permuted_losses(frame, example_set, compared, shown, LOSS)
@@ -136,16 +137,26 @@ def show_page(frame: Frame) -> None:
     # -- who is looked at closely: asked first, because the charts mark them -------------------------------------------
     upper, lower = st.container(), st.container()
     with lower:
-        st.markdown(f"##### One {formats.plain(of.member)}, before and after")
-        asked = bound.selectbox(
-            f"Look at one {formats.plain(of.member)}",
-            names,
-            index=None,
-            placeholder="the one hit hardest",
-            key="member",
-            help="Or click a point of a chart or a row of the table above.",
-            width=300,
-        )
+        st.markdown(f"## One {formats.plain(of.member)}, before and after")
+        with st.container(horizontal=True):
+            asked = bound.selectbox(
+                f"Look at one {formats.plain(of.member)}",
+                names,
+                index=None,
+                placeholder="the one hit hardest",
+                key="member",
+                help="Or click a point of a chart or a row of the table above.",
+                width=260,
+            )
+            second = bound.selectbox(
+                "Compare with",
+                names,
+                index=None,
+                placeholder="nobody",
+                key="second",
+                help=f"Another {formats.plain(of.member)} beside the first.",
+                width=260,
+            )
     chosen = asked or (names[0] if names else None)
     look = charts.Look(
         member=member,
@@ -163,11 +174,14 @@ def show_page(frame: Frame) -> None:
         before=baseline_name(compared.kind),
     )
 
-    # -- before against after, change against the attribute ------------------------------------------------------------
+    # -- people: before against after, and who is hit hardest ----------------------------------------------------------
     with upper:
-        left, right = side_by_side("members", [1, 1])
+        left, right = side_by_side("members", [4, 6])
         with left:
-            st.markdown("##### Before against after")
+            st.markdown(f"## {words.scatter_title(table, of)}")
+            st.caption(
+                f"Accuracy of each {formats.plain(of.member)} before and after pruning; below the dashed line: loss."
+            )
             show_chart(
                 charts.before_after(table, look, shown.palette),
                 "writers-before-after",
@@ -177,48 +191,63 @@ def show_page(frame: Frame) -> None:
                 caption=words.scatter_caution(table, of, shown.n_left_out),
             )
         with right:
-            st.markdown(f"##### Change against {formats.plain(label)}")
-            if attribute:
-                show_chart(
-                    charts.change_against(
-                        table, look, shown.palette, curve_band(curve, charts.attribute_grid(table, look))
-                    ),
-                    "writers-change",
-                    f"Change of accuracy against mean {label} of {len(table)} {of.members}, with lines, 95 % bands and "
-                    "a curve over all.",
-                    table,
-                    selects=partial(choose_point, "writers-change"),
-                    caption="Lines with 95 % bands; thin: a curve over all. A line is not a cause: "
-                    f"{formats.plain(of.members)} that differ in {formats.plain(label)} differ in other ways too.",
-                )
-            else:
-                st.info(
-                    "**No attribute is known.** The examples have no column of numbers, such as tilt, to explain it by."
-                )
-
-    # -- Table 1 of this study, the attribute's spread -----------------------------------------------------------------
-    with upper:
-        if attribute:
-            left, right = side_by_side("lines", [4, 3])
-            with left:
-                paper = (example_set.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
-                show_table_one(changes, shown, paper)
-            with right:
-                st.markdown(f"##### How {formats.plain(label)} is spread")
-                show_chart(
-                    charts.attribute_histogram(table, look, shown.palette),
-                    "writers-spread",
-                    f"How many {of.members} have which mean {label}, by series.",
-                    table[[member, *([shown.series] if shown.series else []), "n", attribute]],
-                    caption=f"Mean over the {of.examples} of each {formats.plain(of.member)}.",
-                )
-        show_hardest(ranked, shown, chosen, compared.kind)
+            show_hardest(ranked, shown, chosen)
 
     # -- their digits --------------------------------------------------------------------------------------------------
     with lower:
-        if chosen is not None:
-            row = table[(table[member].astype(str) == chosen).to_numpy()].iloc[0]
-            show_member(frame.source, row, example_set, compared, of, frame.dark)
+        looked_at = [name for name in dict.fromkeys((chosen, second)) if name is not None]
+        for place, column in enumerate(side_by_side("people", [1] * len(looked_at)) if looked_at else ()):
+            row = table[(table[member].astype(str) == looked_at[place]).to_numpy()].iloc[0]
+            with column:
+                if len(looked_at) > 1:
+                    st.markdown(f"### {formats.plain(of.member).capitalize()} {formats.plain(looked_at[place])}")
+                show_member(frame.source, row, example_set, compared, of, frame.dark, str(place))
+
+    # -- does their writing explain it: small charts side by side, statistics folded -----------------------------------
+    if not attribute:
+        st.info("**No attribute is known.** The examples have no column of numbers, such as tilt, to explain it by.")
+        return
+    drawn = words.shown_attributes(shown.attributes)
+    st.markdown(f"## {words.slope_title(rows, attribute)}")
+    st.caption(
+        f"Change of accuracy of each {formats.plain(of.member)} against what their {of.examples} look like. A line is "
+        f"not a cause: {formats.plain(of.members)} who differ in one way differ in others too."
+    )
+    show_chart(
+        attribute_panels(table, look, shown.palette, drawn),
+        "writers-attributes",
+        f"{formats.unmarked(words.slope_title(rows, attribute))}: change of accuracy of {len(table)} {of.members} "
+        f"against mean {', '.join(map(words.attribute_label, drawn))}, with lines and 95 % bands.",
+        table,
+        selects=partial(choose_point, "writers-attributes"),
+        caption="Lines with 95 % bands.",
+    )
+    if {"tilt", "abs_tilt"} & set(drawn):
+        st.image(tilt_drawing(frame.dark), width=360, alt=TILT)
+        st.caption("Tilt is how far strokes lean; slant is tilt to either side.")
+    with st.expander(f"Lines, tests and spread of {formats.plain(label)}"):
+        show_chart(
+            charts.change_against(table, look, shown.palette, curve_band(curve, charts.attribute_grid(table, look))),
+            "writers-change",
+            f"Change of accuracy against mean {label} of {len(table)} {of.members}, with lines, 95 % bands and a curve "
+            "over all.",
+            table,
+            selects=partial(choose_point, "writers-change"),
+            caption="Lines with 95 % bands; thin: a curve over all.",
+        )
+        left, right = side_by_side("lines", [4, 3])
+        with left:
+            paper = (example_set.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
+            show_table_one(changes, shown, paper)
+        with right:
+            st.markdown(f"### How {formats.plain(label)} is spread")
+            show_chart(
+                charts.attribute_histogram(table, look, shown.palette),
+                "writers-spread",
+                f"How many {of.members} have which mean {label}, by series.",
+                table[[member, *([shown.series] if shown.series else []), "n", attribute]],
+                caption=f"Mean over the {of.examples} of each {formats.plain(of.member)}.",
+            )
 
 
 frame = open_page("pages/writers.py")

@@ -152,7 +152,7 @@ UNFAIRNESS: dict[str, UnfairnessRow] = {
     ),
     "change_range": UnfairnessRow(
         key="change_range",
-        label="Gap in change",
+        label="Gap of changes",
         help="Gap between the classes that gain most and lose most since the baseline.",
         formula="max (a_c - a_c0) - min (a_c - a_c0)",
         source="Paganini 2020, per-class change",

@@ -32,13 +32,14 @@ class ScheduleRow:
 
 @dataclass(frozen=True)
 class TreatmentRow:
-    """One treatment: what becomes of the weights that remain.
+    """One treatment: what becomes of the weights that remain, and its phrase in a sentence: "with restarts".
 
     One that `controls` rewinding takes the masks of the run that rewinds, level by level.
     """
 
     key: str
     label: str
+    phrase: str
     help: str
     controls: bool = False
 
@@ -85,18 +86,28 @@ TREATMENTS: dict[str, TreatmentRow] = {
     row.key: row
     for row in (
         TreatmentRow(
-            "rewind", "Rewind", "Weights that remain go back to their values at initialisation before training."
+            "rewind",
+            "Restart",
+            "with restarts",
+            "The weights that are left go back to their first values and train again; papers say rewind.",
         ),
-        TreatmentRow("finetune", "Finetune", "Training goes on from the weights that remain."),
+        TreatmentRow(
+            "finetune",
+            "Keep training",
+            "with continued training",
+            "Training goes on with the weights that are left; papers say finetune.",
+        ),
         TreatmentRow(
             "fresh",
             "Fresh weights",
+            "with fresh weights",
             "A control of rewinding: its masks, and new random weights. Trains twice as long, for the masks.",
             controls=True,
         ),
         TreatmentRow(
             "shuffled",
             "Shuffled masks",
+            "with shuffled masks",
             "A control of rewinding: its weights, and as many cut in each layer, at random. Trains twice as long.",
             controls=True,
         ),

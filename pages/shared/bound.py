@@ -5,10 +5,12 @@ here, under the names that Streamlit gives them, so that none of that can end in
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
+
+from pages.shared.names import OLD_NAMES
 
 T = TypeVar("T")
 HERE: Any = st
@@ -24,9 +26,14 @@ def selectbox(
     key: str,
     format_func: Callable[[T], str] = str,
     where: Any = HERE,
+    old: Mapping[str, str] = OLD_NAMES,
     **look: Any,
 ) -> T:
-    """One of the options, from a list that folds out; None where `index` is, and nothing is chosen."""
+    """One of the options, from a list that folds out; None where `index` is, and nothing is chosen.
+
+    `old` are names that earlier links use for options.
+    """
+    _renew(key, options, old, several=False)
     _forget(key, lambda value: value is None or _among(value, options))
     settings = {"format_func": _name(format_func), "key": key, "bind": ADDRESS}
     chosen: Any = where.selectbox(label, options, index, **settings, **look)
@@ -51,15 +58,24 @@ def segmented_control(
 
 
 def multiselect(
-    label: str, options: Sequence[str], *, default: Sequence[str], key: str, where: Any = HERE, **look: Any
+    label: str,
+    options: Sequence[str],
+    *,
+    default: Sequence[str],
+    key: str,
+    where: Any = HERE,
+    old: Mapping[str, str] = OLD_NAMES,
+    **look: Any,
 ) -> list[str]:
-    """Some of the options, from a list; those that are no longer offered go."""
+    """Some of the options, from a list; those that are no longer offered go. `old` as in `selectbox`."""
+    _renew(key, options, old, several=True)
     _leave_out(key, options, look.get("max_selections"))
     return list(where.multiselect(label, options, default=list(default), key=key, bind=ADDRESS, **look))
 
 
 def pills(label: str, options: Sequence[str], *, default: Sequence[str], key: str, **look: Any) -> list[str]:
     """Some of a few options that stand side by side; those that are no longer offered go."""
+    _renew(key, options, OLD_NAMES, several=True)
     _leave_out(key, options, None)
     settings = {"selection_mode": "multi", "default": list(default), "key": key, "bind": ADDRESS}
     return list(HERE.pills(label, options, **settings, **look) or ())
@@ -91,6 +107,15 @@ def number_input(
     if found is None or not _is_within(found, *ends):
         return None if found is None else usual
     return float(found)
+
+
+def _renew(key: str, options: Sequence[Any], old: Mapping[str, str], several: bool) -> None:
+    """Let an earlier link's name of an option, in the address or kept from it, stand for what it is called now."""
+    stored = st.session_state.get(key, st.query_params.get_all(key))
+    said = [stored] if isinstance(stored, str) else list(stored) if isinstance(stored, list | tuple) else []
+    new = [old.get(part, part) if isinstance(part, str) and part not in options else part for part in said]
+    if new != said and all(part in options for part in new):
+        st.session_state[key] = new if several else new[0]
 
 
 def _forget(key: str, fits: Callable[[Any], bool]) -> None:

@@ -46,6 +46,16 @@ def points_in_words(value: float, digits: int = 1) -> str:
     return MISSING if _unknown(value) else f"{100 * abs(value):.{digits}f} points"
 
 
+def share(value: float) -> str:
+    """A share of weights where no level has to be told from another: "93 %"; in full where that would say "100 %"."""
+    return percent(value, 0) if _unknown(value) or round(100 * value) < 100 else sparsity(value)
+
+
+def from_points_on(value: float) -> str:
+    """A loss that counts from there on: "3 points or more", "1 point or more"."""
+    return f"{100 * value:.3g} point{'' if round(100 * value, 3) == 1 else 's'} or more"
+
+
 def number(value: float, digits: int = 3) -> str:
     """Any other number, with so many significant digits."""
     if _unknown(value):
@@ -90,8 +100,8 @@ def in_points(measure: str) -> bool:
 
 @lru_cache(4096)
 def seeds(n: float) -> str:
-    """A number of seeds as "6 seeds"."""
-    return MISSING if _unknown(n) else "1 seed" if n == 1 else f"{count(n)} seeds"
+    """A number of seeds as people say it: "6 training runs"."""
+    return MISSING if _unknown(n) else "1 training run" if n == 1 else f"{count(n)} training runs"
 
 
 def plain(text: object) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,13 +12,15 @@ from streamlit.errors import StreamlitAPIException
 
 from engine.analysis.curves.baseline import CONTROL
 from engine.errors import PruneScopeError
+from engine.pruning.schedules import TREATMENTS
 from engine.pruning.techniques import TECHNIQUES
 from pages.shared import bound, formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
 from pages.shared.collector import keep_memory_free
+from pages.shared.experiments import choose_experiment, data_label, experiment_names
 from pages.shared.menu import MENU, draw_menu
-from pages.shared.names import BASELINE_LABELS, dataset_name, network_name, technique_name, treatment_name
+from pages.shared.names import BASELINE_LABELS, explained, network_name, technique_name, treatment_name
 from pages.shared.session import candidate, history
 from pages.shared.session.access import open_door, show_person
 
@@ -32,6 +34,7 @@ STYLE = """
 .st-key-answer p {font-size: 1.25rem; line-height: 1.5}
 .stMainBlockContainer h1 {font-size: 2.25rem; padding: 0}
 .stMainBlockContainer h2 {font-size: 1.25rem}
+[data-testid="stSidebar"] .stSelectbox input {font-size: 0.875rem}
 .st-key-brand p {font-size: 1.25rem; font-weight: 600}
 [data-testid="stCaptionContainer"], [class*="st-key-menu-"] summary, [class*="st-key-menu-"] summary p
   {color: inherit; opacity: 0.85}
@@ -76,9 +79,9 @@ class Frame:
         """The frame's settings by their names in the address, those at their defaults too."""
         return {
             "study": [self.name],
-            "dataset": [_data_label(self.experiment)],
+            "dataset": [data_label(self.experiment)],
             "network": [network_name(self.experiment.network)],
-            "protocol": [self.experiment.protocol],
+            "protocol": [experiment_names(self.source)[self.experiment]],
             "techniques": [technique_name(key) for key in self.techniques],
             "treatments": [formats.plain(treatment_name(key)) for key in self.treatments],
             "baseline": [BASELINE_LABELS[self.baseline]],
@@ -106,9 +109,8 @@ def stop_with_experiments(frame: Frame, file: str, title: str, way_on: str, fits
     for other in others:
         named = replace(frame, experiment=other).settings
         words = [formats.plain(named[name][0]) for name in ("dataset", "network", "protocol")]
-        label = formats.plain(short_name(frame.source, other)) or " · ".join(words)
         link = {name: named[name] for name in ("study", "dataset", "network", "protocol")}
-        st.page_link(file, label=label, icon=":material/arrow_forward:", query_params=link)
+        st.page_link(file, label=" · ".join(words), icon=":material/arrow_forward:", query_params=link)
     st.stop()
 
 
@@ -134,9 +136,7 @@ def open_page(file: str, fits: Fits | None = None) -> Frame:
         experiments = sorted(experiments, key=lambda experiment: not fits(source, experiment))
     with st.sidebar:
         card = st.container()
-        experiment = _experiment(experiments)
-        if name_of_it := short_name(source, experiment):
-            st.caption(formats.plain(name_of_it))
+        experiment = choose_experiment(source, experiments)
         techniques, treatments = _filters(source, experiment)
         baseline = _baseline()
         _say_left_out(source)
@@ -215,36 +215,12 @@ def _study() -> str | None:
     return str(bound.selectbox("Study", names, key="study", help="Finished runs that belong together."))
 
 
-def _experiment(experiments: list[Experiment]) -> Experiment:
-    """The experiment that the three pickers name; each offers only what the ones above leave."""
-
-    def pick(label: str, key: str, options: list[str], text: str) -> str:
-        return str(bound.selectbox(label, list(dict.fromkeys(options)), key=key, help=text))
-
-    data = pick("Data set", "dataset", [_data_label(e) for e in experiments], "Data set and how it is split.")
-    left = [e for e in experiments if _data_label(e) == data]
-    networks = [network_name(e.network) for e in left]
-    chosen = pick("Network", "network", networks, "The network that was pruned.")
-    left = [e for e in left if network_name(e.network) == chosen]
-    protocol = pick("Protocol", "protocol", [e.protocol for e in left], "How long it trained and how it was pruned.")
-    return next(e for e in left if e.protocol == protocol)
-
-
-def short_name(source: Source, experiment: Experiment) -> str:
-    """The name that the study gives an experiment; empty where it gives none or its file is damaged."""
-    return catalog.short_names(source).get(astuple(experiment), "")
-
-
 def _say_left_out(source: Source) -> None:
     """Name the damaged file for which a run is left out, where there is one."""
     reasons = list(catalog.load_catalog(source).broken.values())
     if reasons:
         more = f" And {formats.count(len(reasons) - 1)} more." if len(reasons) > 1 else ""
         st.caption(f":material/warning: Left out: {formats.plain(reasons[0])}{more}")
-
-
-def _data_label(experiment: Experiment) -> str:
-    return dataset_name(experiment.dataset, experiment.split)
 
 
 def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -257,7 +233,8 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
         list(label),
         default=list(label),
         key="techniques",
-        help="How weights are cut.",
+        help="How weights are cut.\n\n"
+        + "\n\n".join(f"**{TECHNIQUES[key].label}**: {TECHNIQUES[key].help}" for key in keys if key in TECHNIQUES),
     )
     ways = {treatment_name(key): key for key in sorted(map(str, rows["treatment"].cat.categories), reverse=True)}
     treatments = bound.pills(
@@ -266,7 +243,7 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
         default=list(ways),
         format_func=formats.plain,  # pills read markdown
         key="treatments",
-        help="Rewind: weights that remain go back to their first values. Finetune: training goes on.",
+        help=explained(TREATMENTS, ways.values()),
     )
     return tuple(label[name] for name in techniques), tuple(ways[name] for name in treatments or ())
 
@@ -278,7 +255,7 @@ def _baseline() -> str:
         "Compare with",
         list(keys),
         key="baseline",
-        help="What finetuned networks are compared with: one that trained as long without pruning, or the dense one "
-        "before any of it. Where no such training is recorded, and for all others, it is the dense network.",
+        help="What networks that kept training are compared with: one that trained as long without pruning, or the "
+        "unpruned one before any of it. Where no such training is recorded, and for all others, it is the latter.",
     )
     return keys[str(chosen)]

@@ -4,8 +4,8 @@ Names are plain text unless a function says otherwise; sentences pass them throu
 `formats.chart_text`.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import pandas as pd
 
@@ -63,8 +63,16 @@ def is_stated(treatment: str) -> bool:
     return treatment not in ("", UNSTATED)
 
 
+def treatment_phrase(key: str) -> str:
+    """A treatment in a sentence: "with restarts"; empty where it is not stated."""
+    if not is_stated(key):
+        return ""
+    return TREATMENTS[key].phrase if key in TREATMENTS else f"with {key}"
+
+
 def _treated(treatment: str) -> str:
-    return f" with {treatment_name(treatment).lower()}" if is_stated(treatment) else ""
+    phrase = treatment_phrase(treatment)
+    return f" {phrase}" if phrase else ""
 
 
 def measure_name(key: str) -> str:
@@ -82,11 +90,59 @@ def subject_name(network: str, dataset: str) -> str:
     return f"{network_name(network)} on {dataset_name(dataset)}"
 
 
+GROUP_NAMES = {
+    "series": {
+        **{f"hsf{number}": f"Census staff (hsf{number})" for number in (0, 1, 2, 3, 6, 7, 8)},
+        "hsf4": "students (hsf4)",
+    }
+}
+"""Names of groups that are codes in the data: NIST's collections of handwriting, by who wrote them."""
+
+OLD_NAMES = {
+    "Rewind": TREATMENTS["rewind"].label,
+    "Finetune": TREATMENTS["finetune"].label,
+    "Max - min": UNFAIRNESS["max_min"].label,
+    "Mean - min": UNFAIRNESS["mean_min"].label,
+    "Max - min of change": UNFAIRNESS["change_range"].label,
+    "|tilt|": "slant",
+}
+"""What links of earlier versions call things, and what they are called now."""
+
+
+def group_name(column: str, group: str) -> str:
+    """A group of a column for people: "students (hsf4)"; as the data have it where it needs no explaining."""
+    return GROUP_NAMES.get(column, {}).get(group, group)
+
+
+def group_in_words(column: str, group: str) -> str:
+    """A group in a sentence: "students (hsf4)", or with its column where the group alone says little: "age 3"."""
+    name = group_name(column, group)
+    return name if name != group else f"{column.replace('_', ' ')} {group}"
+
+
+class Explained(Protocol):
+    """A row of a table of choices: what it is called, and what it means."""
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+
+    @property
+    def help(self) -> str:
+        """Its meaning in a sentence."""
+
+
+def explained(table: Mapping[str, Explained], keys: Iterable[str]) -> str:
+    """What each of these choices means, one to a paragraph, for a "?"; markdown. Those of no table are left out."""
+    rows = [table[key] for key in keys if key in table]
+    return "\n\n".join(f"**{row.label}**: {row.help}" for row in rows)
+
+
 # -- a variant: what tells the models of one experiment apart ---------------------------------------------------------
 
 
 def variant_name(row: Row) -> str:
-    """Technique, treatment and mitigation of a row in a sentence: "Global magnitude with rewind"."""
+    """Technique, treatment and mitigation of a row in a sentence: "Global magnitude with restarts"."""
     extra = f" and mitigation {row['mitigation']}" if is_mitigated(row["mitigation"]) else ""
     return f"{technique_name(str(row['technique']))}{_treated(str(row['treatment']))}{extra}"
 
@@ -138,14 +194,14 @@ def point_label(point: Row) -> str:
 
 
 def point_short(point: Row) -> str:
-    """An operating point in a table: "Dense", or "Global magnitude, rewind"."""
+    """An operating point in a table: "Dense", or "Global magnitude, restart"."""
     if point["level"] == 0:
         return technique_at(point["technique"], 0)
-    return f"{technique_name(str(point['technique']))}, {point['treatment']}"
+    return f"{technique_name(str(point['technique']))}, {treatment_name(str(point['treatment'])).lower()}"
 
 
 def point_with_level(point: Row) -> str:
-    """An operating point where several of its variant are told apart: "Global magnitude, rewind, level 3"."""
+    """An operating point where several of its variant are told apart: "Global magnitude, restart, level 3"."""
     return "the dense network" if point["level"] == 0 else f"{point_short(point)}, level {point['level']}"
 
 
@@ -172,12 +228,12 @@ def _hover_lines(row: Mapping[str, Any], measure: str, worst: tuple[str, float] 
         f"<b>{point_label(row)}</b>",
         f"level {row['level']}, sparsity {formats.sparsity(row['sparsity'])}",
         f"accuracy {formats.percent(row['accuracy'])}"
-        + (f" ± {100 * row['accuracy_sd']:.1f} over seeds" if several else ""),
+        + (f" ± {100 * row['accuracy_sd']:.1f} between runs" if several else ""),
         f"{measure_name(measure)} {formats.unfairness(row[measure], measure)}",
     ]
     if worst is not None:
         lines.append(f"worst {group} {formats.chart_text(worst[0])}: {formats.percent(worst[1])}")
-    return [*lines, f"{row['n_seeds']} seed{'s' if several else ''}"]
+    return [*lines, formats.seeds(row["n_seeds"])]
 
 
 def _mitigated(mitigation: str) -> str:

@@ -19,7 +19,7 @@ from pages.shared.cache import catalog, controls
 from pages.shared.cache.kept import kept
 from pages.shared.cache.pairs import Asked, pairs
 from pages.shared.frame import Frame, stop_with
-from pages.shared.names import baseline_name, technique_name, treatment_name
+from pages.shared.names import baseline_name, technique_name, treatment_name, treatment_phrase
 from pages.shared.session import candidate
 from pages.shared.training_note import training_of
 
@@ -205,8 +205,9 @@ def choose_variant(rows: pd.DataFrame, frame: Frame, look: VariantLook) -> tuple
 
     recorded = set(map(str, rows["technique"]))
     rows, technique = pick("technique", [key for key in frame.techniques if key in recorded], technique_name)
-    rows, treatment = pick("treatment", sorted(set(map(str, rows["treatment"])), reverse=True), treatment_name)
-    words = [formats.plain(technique), formats.plain(treatment).lower()]
+    rows, _ = pick("treatment", sorted(set(map(str, rows["treatment"])), reverse=True), treatment_name)
+    way = treatment_phrase(str(rows["treatment"].iloc[0]))
+    words = [formats.plain(f"{technique} {way}" if way else technique)]
     mitigations = sorted(set(map(str, rows["mitigation"])), key=lambda name: (is_mitigated(name), name))
     if len(mitigations) > 1:
         rows, mitigation = pick("mitigation", mitigations, str)

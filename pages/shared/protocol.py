@@ -108,6 +108,22 @@ def protocol_sentences(spec: RunSpec) -> str:
     )
 
 
+def protocol_name(spec: RunSpec) -> str:
+    """A protocol in a few words: "20 cuts of 20 %, 3 epochs each"; others may share them."""
+    if spec.schedule == IMPORTED:
+        return "Made elsewhere"
+    after = spec.epochs_after or spec.epochs
+    both = _epochs(spec.epochs) if after == spec.epochs else f"{spec.epochs}+{_epochs(after)}"
+    if spec.schedule == "iterative":
+        cuts = "1 cut" if spec.levels == 1 else f"{spec.levels} cuts"
+        text = f"{cuts} of {_share(spec.share)}, {both} each"
+    else:
+        ends = sorted({min(spec.sparsities, default=0.0), max(spec.sparsities, default=0.0)})
+        reach = f"{'–'.join(f'{100 * end:.4g}' for end in ends)} %"
+        text = f"{'One cut' if spec.schedule == 'oneshot' else 'Gradual cut'} to {reach}, {both}"
+    return f"{text}, augmented" if spec.crop or spec.flip else text
+
+
 def _cutting(spec: RunSpec) -> str:
     epochs, after = _epochs(spec.epochs), _epochs(spec.epochs_after or spec.epochs)
     if spec.schedule == "iterative":

@@ -47,14 +47,14 @@ def test_a_candidate_is_carried_to_every_page_and_back(visit: Callable[..., Watc
     for label in OPENS_ON:
         watched.follow(label)
         expect(page.locator(".st-key-candidate-card")).to_have_text(pinned, use_inner_text=True)
-        expect(page.locator(".st-key-treatment input").first).to_have_value("Finetune")
+        expect(page.locator(".st-key-treatment input").first).to_have_value("Keep training")
         if page.locator(".st-key-level").count():
             expect(page.locator(".st-key-level")).to_contain_text(sparsity[0].split(" %")[0])
     for label in reversed(OPENS_ON[:-1]):
         page.go_back()
         expect(page).to_have_title(f"{label} · PruneScope")
         watched.settle()
-        expect(page.locator(".st-key-treatment input").first).to_have_value("Finetune")
+        expect(page.locator(".st-key-treatment input").first).to_have_value("Keep training")
     page.go_back()
     expect(page).to_have_title("Frontier · PruneScope")
     watched.settle()

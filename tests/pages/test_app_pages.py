@@ -83,7 +83,7 @@ def test_a_study_whose_runs_are_all_broken_says_why(open_page: OpenPage, study_r
 def test_filters_that_no_run_meets_say_so(open_page: OpenPage, study_root: Path, tmp_path: Path) -> None:
     study = Study(copytree(study_root / "missing-class", tmp_path / "apart"))
     make_study(study.path, techniques=("l1_structured",), treatments=("finetune",), seeds=1, without_examples=(3,))
-    address = {"techniques": "Channels by L1", "treatments": "Rewind"}
+    address = {"techniques": "Channels by L1", "treatments": "Restart"}
     assert "No run has these techniques" in words(open_page("pages/class_curves.py", "apart", tmp_path, **address))
 
 
@@ -239,7 +239,7 @@ def test_a_control_tells_training_from_pruning(tmp_path: Path, open_page: OpenPa
     assert f"({1 + tuned['level']} epochs, 3 seeds): accuracy {formats.percent(control)}, unfairness" in said
     assert f"pruning changes accuracy by {formats.points(tuned['accuracy'] - control)} ±" in said
     assert not gains.training_sentence(source, experiment, (variant[0], "rewind", "none"), int(tuned["level"]), 0.0)
-    app.pills(key="treatments").set_value(["Finetune"]).run()
+    app.pills(key="treatments").set_value(["Keep training"]).run()
     assert f"against {formats.percent(control)} of the same training without pruning (mean of" in words(app)
     assert "Finetuned networks are compared with one that trained as long" in words(app)
     points = load.operating(source, experiment)
@@ -250,7 +250,7 @@ def test_a_control_tells_training_from_pruning(tmp_path: Path, open_page: OpenPa
     expected = counts.groupby("class")["share"].mean().rename(load.class_names(source, experiment).get)
     pd.testing.assert_series_equal(rows.set_index("name")["control"].sort_index(), expected, check_names=False)
     assert np.allclose(rows["change"], rows["accuracy"] - rows["control"])
-    frontier = open_page("pages/frontier.py", "own", tmp_path, treatments=["Finetune"], weight="0.01")
+    frontier = open_page("pages/frontier.py", "own", tmp_path, treatments=["Keep training"], weight="0.01")
     assert "Trained as long without pruning (" in words(frontier)
 
 
@@ -306,7 +306,7 @@ def test_sentence_names_the_class_that_falls_first(open_page: OpenPage, study_ro
     first = fallen.sort_values(["sparsity", "accuracy"]).iloc[0]
     first_level = fallen[fallen["sparsity"] == first["sparsity"]]
     most = first_level.loc[(first_level["dense_accuracy"] - first_level["accuracy"]).idxmax()]
-    said = words(open_page("pages/class_curves.py", "planted", technique="Layer random", treatment="Finetune"))
+    said = words(open_page("pages/class_curves.py", "planted", technique="Layer random", treatment="Keep training"))
     assert f"class {most['class']} falls first: at {formats.sparsity(most['sparsity'])} sparsity" in said
     total = total_curves(study.levels())
     total = total[(total["technique"] == "random_unstructured") & (total["treatment"] == "finetune")]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.analysis.curves.class_curves import class_curves, total_curves, unfairness_curves, with_accuracy
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_table
 from pages.shared.charts.class_look import UNKNOWN, ClassLook, spread_out
-from pages.shared.charts.style import DASHES, technique_colour
+from pages.shared.charts.style import DASHES, REST, SPOTLIGHT, WORST, technique_colour
 from pages.views.class_curves import charts
 from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
 from tests.support.dashboard.hovering import hovered
@@ -58,17 +58,15 @@ def test_equal_classes_have_one_colour_and_no_bar() -> None:
     assert len(set(same.colours.values())) == 1 and same.colour_bar(1) == []
 
 
-def test_chart_has_a_line_per_class_in_its_colour() -> None:
-    figure = charts.class_chart(ONE, look(), 4, bands=False)
+def test_chart_greys_all_classes_but_the_spotlight_and_the_lowest() -> None:
+    figure = charts.class_chart(ONE, look(), 4, bands=False, lowest=7)
     drawn = lines(figure)
     assert len(drawn) == 10 and drawn[-1].name == "&lt;b&gt;4&lt;/b&gt; &amp; a long name"
-    assert {trace.line.color for trace in drawn} == {look().colour(number) for number in range(10)}
+    assert [trace.line.color for trace in drawn] == [REST[False]] * 8 + [WORST[False], SPOTLIGHT[False]]
     assert drawn[-1].line.width > max(trace.line.width for trace in drawn[:-1])
     rows = ONE[ONE["class"] == 4].sort_values("level")
     np.testing.assert_allclose(drawn[-1].y, rows["accuracy"])
     np.testing.assert_allclose(drawn[-1].x, 1 - rows["sparsity"])
-    bar = figure.data[-1].marker
-    assert (bar.cmin, bar.cmax) == look().span
 
 
 def test_hover_says_level_sparsity_accuracy_change_and_n_as_plain_text() -> None:
@@ -77,7 +75,7 @@ def test_hover_says_level_sparsity_accuracy_change_and_n_as_plain_text() -> None
     assert "<b>class &lt;b&gt;4&lt;/b&gt; &amp; a long name</b>" in text
     assert "level 2, sparsity 75.0 %" in text and f"accuracy {100 * row['accuracy']:.1f} % ± " in text
     assert f"{100 * (row['accuracy'] - row['dense_accuracy']):+.1f} pt against the dense network" in text
-    assert "n 50, 3 seeds" in text
+    assert "n 50, 3 training runs" in text
 
 
 @pytest.mark.parametrize(("bands", "n_bands"), [(False, 1), (True, 10)])
@@ -144,8 +142,8 @@ def test_seven_panels_stand_in_two_rows() -> None:
     keys = [f"t{number}" for number in range(7)]
     curves = pd.concat([ONE.assign(technique=key) for key in keys], ignore_index=True)
     figure = charts.technique_panels(curves, look(), keys)
-    shown = [figure.layout[f"xaxis{place or ''}"].showticklabels for place in ("", *range(2, 8))]
-    assert shown == [False] * 3 + [True] * 4
+    titles = [figure.layout[f"xaxis{place or ''}"].title.text for place in ("", *range(2, 8))]
+    assert titles == [""] * 4 + ["weights kept"] * 3
     assert figure.layout.yaxis5.domain[1] < figure.layout.yaxis.domain[0]
 
 
@@ -159,11 +157,11 @@ def test_total_chart_has_a_line_per_technique_and_treatment() -> None:
     assert len(drawn) == 6 and [trace.line.dash for trace in drawn[:2]] == list(DASHES.values())
     assert [trace.line.color for trace in drawn[::2]] == [technique_colour(key) for key in TECHNIQUES]
     named = [trace.name for trace in figure.data if trace.showlegend is not False]
-    assert named == ["Global magnitude", "Channels by L1", "&lt;i&gt;own&lt;/i&gt;", "Rewind", "Finetune"]
+    assert named == ["Global magnitude", "Channels by L1", "&lt;i&gt;own&lt;/i&gt;", "Restart", "Keep training"]
     text = hovered(drawn[0], 3)
     row = worst[(worst["technique"] == TECHNIQUES[0]) & (worst["level"] == 3)].iloc[0]
-    assert "<b>Global magnitude with rewind</b>" in text and "level 3, sparsity 87.5 %" in text
-    assert f"a long name: {100 * row['accuracy']:.1f} %" in text and "3 seeds" in text
+    assert "<b>Global magnitude with restarts</b>" in text and "level 3, sparsity 87.5 %" in text
+    assert f"a long name: {100 * row['accuracy']:.1f} %" in text and "3 training runs" in text
     assert len([trace for trace in figure.data if trace.fill]) == 6
 
 

@@ -137,7 +137,7 @@ def test_measure_and_second_stakeholder_follow_the_address(page: Any, studies: P
 
 
 def test_filters_leave_points_out(page: Any) -> None:
-    app = page("planted", techniques=["Layer random"], treatments=["Finetune"], threshold="60", weight="0.01")
+    app = page("planted", techniques=["Layer random"], treatments=["Keep training"], threshold="60", weight="0.01")
     assert "Layer random with finetune" in sentence(app)
     app.multiselect(key="techniques").set_value(["Global magnitude"]).run()
     assert not app.exception and "Global magnitude with finetune" in sentence(app)
@@ -205,7 +205,7 @@ def test_study_without_any_measure_says_why(page: Any) -> None:
 
 def test_study_without_dense_level_still_chooses(page: Any) -> None:
     app = page("no-dense", weight="0.01", threshold="60")
-    assert "sparsity" in sentence(app) and "Gap in change" not in app.selectbox(key="measure").options
+    assert "sparsity" in sentence(app) and "Gap of changes" not in app.selectbox(key="measure").options
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ def test_collapsed_networks_can_be_left_out(open_page: OpenPage, many: Path) -> 
 
 
 def test_switched_off_treatments_stay_out(open_page: OpenPage) -> None:
-    app = open_page("many", treatments="Rewind")
+    app = open_page("many", treatments="Restart")
     assert "treatment (all rows have the same treatment)" in words(app).replace("\\", "")
 
 

@@ -18,7 +18,9 @@ from engine.analysis.members.splines import Curve, curve_band, curved_change
 from engine.commands import main
 from engine.datasets.dataset import ImageSet
 from engine.store.study import Study
+from pages.shared import formats
 from pages.shared.cache import catalog as load
+from pages.shared.names import group_name
 from pages.shared.pickers import level_labels
 from pages.views.writers import charts
 from pages.views.writers import tiles as digits
@@ -29,6 +31,8 @@ from tests.pages.conftest import OpenPage
 from tests.pages.conftest import words as words_of
 from tests.support.dashboard.hovering import hovered
 from tests.support.studies import make_study
+
+SERIES = {group_name("series", code): code for code in ("hsf0", "hsf4")}
 
 TOP = Path(__file__).resolve().parents[2]
 NASTY = "<img src=x onerror=alert(1)>*b*"
@@ -87,11 +91,14 @@ def test_answer_states_what_the_engine_finds(page: Any, studies: Path) -> None:
     table = planted(studies)
     facts, said = member_facts(table), text(page("planted"))
     assert f"{facts.n_losing} of 40 writers lose at least 5 points more than the average writer**; chance" in said
-    assert f"the average writer goes from {100 * facts.mean_before:.1f} %" in said and "mean of 3 seeds" in said
+    assert (
+        f"the average writer goes from {100 * facts.mean_before:.1f} %" in said and "average of 3 training runs" in said
+    )
     assert f"writer {facts.worst}" in said and f"from {100 * (facts.worst_before or 0):.1f} %" in said
     for group, change in slope_change(table, "abs_tilt", "series").set_index("group").iterrows():
         shown = f"{abs(10 * change['slope_change']):.1f} "
-        assert group in (FULL, WITHIN) or f"{group} {shown}" in said or f"{group} -{shown}" in said
+        name = formats.plain(group_name("series", str(group)))
+        assert group in (FULL, WITHIN) or f"{name} {shown}" in said or f"{name} -{shown}" in said
     assert "hsf0" in said and "hsf4" in said and "partly chance" in said and "A line is not a cause" in said
 
 
@@ -132,7 +139,9 @@ def test_controls_follow_the_address(page: Any, studies: Path) -> None:
     assert app.select_slider(key="level").value == 3 and app.selectbox(key="seed").value == "seed 1"
     assert app.selectbox(key="attribute").value == "distance" and app.selectbox(key="colour").value == "entropy"
     said = text(app)
-    assert "78.4 % sparsity" in said and "seed 1 alone" in said and "One seed only" in said and "distance" in said
+    assert (
+        "78.4 % sparsity" in said and "seed 1 alone" in said and "One training run only" in said and "distance" in said
+    )
     row = planted(studies).set_index("writer").loc[2003]
     assert app.selectbox(key="member").value == "2003" and f"{int(row['n'])} digits, " in said
 
@@ -159,7 +168,7 @@ def test_page_without_members_says_so(page: Any) -> None:
 
 def test_members_without_series_have_one_line(page: Any) -> None:
     said = text(page("alone"))
-    assert "of 20 writers" in said and "apart:" not in said and "One seed only" in said
+    assert "of 20 writers" in said and "apart:" not in said and "One training run only" in said
 
 
 @pytest.mark.parametrize(
@@ -173,7 +182,7 @@ def test_without_images_the_page_names_the_command_and_shows_a_table(page: Any) 
     app = page("planted")
     assert "`python -m engine data get qmnist` brings them" in text(app)
     shown = app.dataframe[-1].value
-    assert {"true class", "said before", "said after", "outcome", "seeds right after"} <= set(shown)
+    assert {"true class", "said before", "said after", "outcome", "runs right after"} <= set(shown)
     assert len(shown) == 40
 
 
@@ -250,7 +259,13 @@ def test_cautions_name_what_weakens_the_answer() -> None:
     mean, alone = writers.NetworkLabel("x", 0.5, 3, None), writers.NetworkLabel("x", 0.5, 1, 2)
     assert writers.cautions(mean, 0, "", "") == []
     said = " ".join(writers.cautions(alone, 2, "48.8 %", "It trained longer."))
-    for words in ("no longer works", "48.8 % or below", "It trained longer.", "One seed only", "2 more seeds"):
+    for words in (
+        "no longer works",
+        "48.8 % or below",
+        "It trained longer.",
+        "One training run only",
+        "2 more training runs",
+    ):
         assert words in said
 
 
@@ -278,7 +293,11 @@ def test_line_over_all_that_misleads_is_told(inside: float, low: float, told: bo
 
     rows = [*(change(group, inside, low) for group in ("hsf0", "hsf4", WITHIN)), change(FULL, -0.3, -0.4)]
     said = writers.slope_sentence(rows, "abs_tilt", 0.1, "series")
-    assert said.count("hsf") == 2 and f"hsf0 {-10 * inside:.1f} (" in said and "within one series" in said
+    assert (
+        said.count("hsf") == 2
+        and f"(hsf0) {-10 * inside:.1f} (" in formats.unmarked(said)
+        and "within one series" in said
+    )
     assert ("Do not pool the series: they differ in both slant and loss (Simpson's paradox)." in said) == told
     assert list(writers.table_one(pd.DataFrame(map(vars, rows)))) == ["", "hsf0", "hsf4", "all, within", "all"]
 
@@ -331,7 +350,7 @@ def look(**changed: Any) -> charts.Look:
         "series": "series",
         "colour": "series",
         "attribute": "abs_tilt",
-        "attribute_label": "|tilt|",
+        "attribute_label": "slant",
         "colour_label": "series",
         "chosen": "2003",
         "small": 30,
@@ -355,11 +374,11 @@ def test_scatter_shows_every_member_once_and_the_chosen_one_as_a_star(studies: P
 def test_lines_and_bands_are_the_engines(studies: Path) -> None:
     table = planted(studies)
     figure = charts.change_against(table, look(), charts.series_colours(table, "series", dark=True))
-    drawn = {trace.name: trace for trace in figure.data if trace.mode == "lines" and trace.name in ("hsf0", "hsf4")}
+    drawn = {trace.name: trace for trace in figure.data if trace.mode == "lines" and trace.name in SERIES}
     expected = slope_change(table, "abs_tilt", "series").set_index("group")["slope_change"]
     for name, trace in drawn.items():
-        assert (trace.y[-1] - trace.y[0]) / (trace.x[-1] - trace.x[0]) == pytest.approx(100 * expected[name])
-    assert set(drawn) == {"hsf0", "hsf4"} and sum(trace.fill == "toself" for trace in figure.data) == 2
+        assert (trace.y[-1] - trace.y[0]) / (trace.x[-1] - trace.x[0]) == pytest.approx(100 * expected[SERIES[name]])
+    assert set(drawn) == set(SERIES) and sum(trace.fill == "toself" for trace in figure.data) == 2
 
 
 def test_histogram_counts_every_member(studies: Path) -> None:
@@ -372,7 +391,7 @@ def test_colour_by_attribute_tells_series_apart_by_dash(studies: Path) -> None:
     table = planted(studies)
     palette = charts.series_colours(table, "series", dark=False)
     figure = charts.before_after(table, look(colour="entropy", colour_label="entropy"), palette)
-    assert {trace.line.dash for trace in figure.data if trace.name in palette} == {"solid", "dash"}
+    assert {trace.line.dash for trace in figure.data if trace.name in SERIES} >= {"solid", "dash"}
     assert any(trace.marker.colorbar.title.text == "entropy" for trace in figure.data if trace.mode == "markers")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.analysis.members.accuracy import n_losing
+from engine.analysis.members.accuracy import ROUNDING, n_losing
 
 N_DRAWS = 500
 NO_MEMBERS = "there are not two members to compare"
@@ -51,17 +51,10 @@ def permuted(
     code, n = np.unique(member[mine], return_inverse=True, return_counts=True)[1:]
     if len(n) < 2:
         return Permuted(0, reason=NO_MEMBERS)
-    order = np.lexsort((code, stratum[mine]))
-    code, values = code[order], change[mine][order].astype(float)
-    bounds = np.flatnonzero(np.diff(stratum[mine][order])) + 1
-    pieces = list(zip(np.split(values, bounds), np.split(code, bounds), strict=True))
-    if all(np.ptp(changes) == 0 or owners[0] == owners[-1] for changes, owners in pieces):
+    draws = _draws(change[mine].astype(float), code, stratum[mine], n, n_draws)
+    if draws is None:
         return Permuted(0, reason=NO_CHANGE)
-    random, draws = np.random.default_rng(0), np.zeros((n_draws, len(n)))
-    for changes, owners in pieces:
-        _add_permuted(draws, changes, owners, random)
-    draws /= n
-    true = np.bincount(code, values) / n
+    true = np.bincount(code, change[mine]) / n
     spread, spreads = (_spread(rows, n) for rows in (true, draws))
     losing, worst = (np.percentile(each, (2.5, 97.5)) for each in (n_losing(draws, loss), draws.min(axis=1)))
     return Permuted(
@@ -73,6 +66,71 @@ def permuted(
         spread=float(np.sqrt(spread / spreads.mean())),
         p=float((1 + (spreads >= spread).sum()) / (1 + n_draws)),
     )
+
+
+@dataclass(frozen=True)
+class PayLine:
+    """The loss from which on somebody pays, and how many lose that much by chance alone.
+
+    The line is where 99 of 100 members would stay below if it did not matter who they are, rounded up to half a point,
+    and no lower than what counts as steady. `low` and `high` are the middle 95 % of the draws' counts; NaN where
+    nothing can be permuted (see `reason`), and the line is then the loss that counts as steady.
+    """
+
+    loss: float
+    low: float = np.nan
+    high: float = np.nan
+    n_draws: int = 0
+    reason: str = ""
+
+
+STEADY, STEP, BELOW = 0.01, 0.005, 0.99
+"""A loss of this much is steady; the line's steps; the share of members that chance keeps below it."""
+
+
+def pay_line(
+    change: NDArray[np.floating], member: NDArray[np.integer], stratum: NDArray[np.integer], n_draws: int = N_DRAWS
+) -> PayLine:
+    """The line for members whose examples change so (see `permuted`)."""
+    mine = member >= 0
+    code, n = np.unique(member[mine], return_inverse=True, return_counts=True)[1:]
+    if len(n) < 2:
+        return PayLine(STEADY, reason=NO_MEMBERS)
+    draws = _draws(change[mine].astype(float), code, stratum[mine], n, n_draws)
+    if draws is None:
+        return PayLine(STEADY, reason=NO_CHANGE)
+    line = max(STEP * float(np.ceil(np.quantile(-draws, BELOW) / STEP - ROUNDING)), STEADY)
+    while n_paying(-draws, line).mean() > (1 - BELOW) * len(n):  # many draws may lie on the quantile itself
+        line = STEP * round(line / STEP + 1)
+    low, high = np.percentile(n_paying(-draws, line), (2.5, 97.5), method="inverted_cdf")
+    return PayLine(line, float(low), float(high), n_draws)
+
+
+def n_paying(losses: NDArray[np.floating], line: float) -> NDArray[np.intp]:
+    """How many members lose at least so much, in tenths of a point as pictures show them; members are the last axis."""
+    counts: NDArray[np.intp] = (np.rint(1000 * losses) >= np.rint(1000 * line)).sum(axis=-1)
+    return counts
+
+
+def _draws(
+    change: NDArray[np.floating],
+    code: NDArray[np.integer],
+    stratum: NDArray[np.integer],
+    n: NDArray[np.integer],
+    n_draws: int,
+) -> NDArray[np.floating] | None:
+    """Changes of members (draws, members) with examples permuted within strata; None where that changes nothing."""
+    order = np.lexsort((code, stratum))
+    code, values = code[order], change[order]
+    bounds = np.flatnonzero(np.diff(stratum[order])) + 1
+    pieces = list(zip(np.split(values, bounds), np.split(code, bounds), strict=True))
+    if all(np.ptp(changes) == 0 or owners[0] == owners[-1] for changes, owners in pieces):
+        return None
+    random, draws = np.random.default_rng(0), np.zeros((n_draws, len(n)))
+    for changes, owners in pieces:
+        _add_permuted(draws, changes, owners, random)
+    result: NDArray[np.floating] = draws / n
+    return result
 
 
 def strata(*columns: ArrayLike) -> NDArray[np.intp]:

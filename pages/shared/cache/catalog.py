@@ -121,6 +121,12 @@ def _short_names(source: Source, stamp: tuple[int, int]) -> dict[tuple[str, ...]
         return {}
 
 
+@st.cache_resource(max_entries=64, show_spinner=False)
+def specs(source: Source) -> dict[Experiment, RunSpec]:
+    """The settings of one run of each experiment."""
+    return {experiment: spec(source, experiment) for experiment in experiments(source)}
+
+
 def n_models(catalog: Catalog) -> pd.Series:
     """How many models each experiment has, most first; by the columns of EXPERIMENT."""
     runs = catalog.runs.assign(n=catalog.n_levels)[~catalog.is_control & ~catalog.is_repeat]

@@ -7,12 +7,15 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.columns import CLASS, VARIANT
+from engine.analysis.members.permutation import PayLine, pay_line, strata
 from engine.errors import PruneScopeError
 from pages.shared.cache.between import example_columns
 from pages.shared.cache.catalog import Experiment, Source, class_facts, example_set, examples, levels
 from pages.shared.cache.pairs import Asked, Pair, pairs
-from pages.shared.names import Variant
+from pages.shared.names import Variant, group_name
 
+N_DRAWS = 200
+"""Permutations behind the line from which on somebody pays."""
 MOST_PARTIES = 400
 """More members than this cannot be told apart in a picture; those with most examples are shown."""
 
@@ -102,6 +105,18 @@ def who_pays(model: OneModel, column: str) -> WhoPays | None:
     )
 
 
+@st.cache_resource(max_entries=32, show_spinner=False)
+def line_of(model: OneModel, column: str, level: int) -> PayLine:
+    """The loss from which on a party pays at a level; classes are dealt over all examples, others within classes."""
+    runs = tuple(map(str, _rows(model).sort_values("seed")["run"].astype(str).unique()))
+    compared = pairs(Asked(model.source, model.experiment, runs, model.baseline))[level]
+    table = examples(model.source, example_set(model.source, model.experiment))
+    labels = table["label"].to_numpy()
+    codes = _parties(model, table, column)[0]
+    kinds = np.zeros(len(labels), int) if column == CLASS else strata(labels)
+    return pay_line(-_changes(compared, labels), codes, kinds, N_DRAWS)
+
+
 def best_column(model: OneModel) -> str:
     """What the examples are parted by: members where there are any, else groups, else classes."""
     columns = example_columns(model.source, model.experiment)
@@ -129,7 +144,7 @@ def _parties(model: OneModel, table: pd.DataFrame, column: str) -> tuple[np.ndar
         facts = class_facts(model.source, example_set(model.source, model.experiment)).sort_values("class")
         return table["label"].to_numpy(), [str(name) for name in facts["name"]]
     codes, values = pd.factorize(table[column].astype(str), sort=True)
-    return codes, [str(value) for value in values]
+    return codes, [group_name(column, str(value)) for value in values]
 
 
 def _changes(pair: Pair, labels: np.ndarray) -> np.ndarray:

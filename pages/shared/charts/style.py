@@ -7,6 +7,12 @@ from engine.pruning.techniques import TECHNIQUES
 GROUPS = ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499")
 """Colours of groups: Tol's muted palette, apart from the techniques'."""
 
+SPOTLIGHT = {False: "#0072B2", True: "#56B4E9"}
+WORST = {False: "#B34700", True: "#FF9F4A"}
+REST = {False: "#8A929B", True: "#77808A"}
+QUIET_TEXT = {False: "#636B74", True: "#A6AEB7"}
+"""Where one or two lines matter, on a light and on a dark page: these, all others, and the others' names."""
+
 MARKERS = {"rewind": "circle", "finetune": "diamond"}
 DASHES = {"rewind": "solid", "finetune": "dash"}
 HEIGHT = 460

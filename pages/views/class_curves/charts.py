@@ -1,7 +1,8 @@
 """Charts of the classes: accuracy of each against sparsity, seed by seed or as means, by technique, and class sizes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,16 @@ from pages.shared.charts.class_look import ClassLook, spread_out
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.hover import hover
 from pages.shared.charts.panels import panels
-from pages.shared.charts.style import along, chart_layout, faded, sparsity_look
+from pages.shared.charts.style import (
+    QUIET_TEXT,
+    REST,
+    SPOTLIGHT,
+    WORST,
+    along,
+    chart_layout,
+    faded,
+    sparsity_look,
+)
 from pages.shared.names import baseline_name, technique_name
 
 MOST_LABELS = 20
@@ -33,26 +43,48 @@ STANDOFF = 14
 Curve = dict[str, np.ndarray]
 
 
-def class_chart(curves: pd.DataFrame, classes: ClassLook, spotlight: int | None, bands: bool) -> Drawing:
-    """One line per class of one model, its mean over seeds; the one in the spotlight is thick and has its 95 % band."""
-    parts = _by_class(curves, ["level"], spotlight)
+@dataclass(frozen=True)
+class Seen:
+    """Which classes stand out from the grey of all others: the one in the spotlight, and the one that ends lowest."""
+
+    spotlight: int | None
+    lowest: int | None
+    dark: bool
+
+    def colour(self, number: int, rest: Mapping[bool, str] = REST) -> str:
+        """The colour of a class; `rest` is that of all others."""
+        if number == self.spotlight:
+            return SPOTLIGHT[self.dark]
+        return WORST[self.dark] if number == self.lowest else rest[self.dark]
+
+    def rank(self, number: int) -> int:
+        """Those of a higher rank are drawn later, and so on top."""
+        return 2 * (number == self.spotlight) + (number == self.lowest)
+
+
+def class_chart(
+    curves: pd.DataFrame, classes: ClassLook, spotlight: int | None, bands: bool, lowest: int | None = None
+) -> Drawing:
+    """One line per class of one model, the average of its runs; the one in the spotlight has its 95 % band."""
+    seen = Seen(spotlight, lowest, classes.dark)
+    parts = _by_class(curves, ["level"], seen)
     wide = [(n, c) for n, c in parts if bands or (n == spotlight and c["n_seeds"].max() >= FEWEST_SEEDS)]
-    traces = [_band(curve, classes, number) for number, curve in wide]
-    traces += [_line(curve, classes, number, number == spotlight) for number, curve in parts]
-    return _figure(traces, curves, classes)
+    traces = [_band(curve, classes, seen.colour(number)) for number, curve in wide]
+    traces += [_line(curve, classes, number, seen) for number, curve in parts]
+    return _figure(traces, curves, classes, seen)
 
 
-def seed_chart(models: pd.DataFrame, classes: ClassLook, spotlight: int | None) -> Drawing:
+def seed_chart(models: pd.DataFrame, classes: ClassLook, spotlight: int | None, lowest: int | None = None) -> Drawing:
     """One line per class and seed of one model; the class in the spotlight stands out."""
-    traces = []
-    for number, curve in _by_class(models, ["seed", "level"], spotlight):
+    traces, seen = [], Seen(spotlight, lowest, classes.dark)
+    for number, curve in _by_class(models, ["seed", "level"], seen):
         ends = np.flatnonzero(np.diff(curve["seed"])) + 1
         apart = {name: np.insert(values.astype(float), ends, np.nan) for name, values in curve.items()}
         strong = number == spotlight
-        line = _line(apart, classes, number, strong)
+        line = _line(apart, classes, number, seen)
         line["line"]["width"] = 2.5 if strong else 1.2
         traces.append(line | {"opacity": 1.0 if strong else 0.55})
-    return _figure(traces, models, classes)
+    return _figure(traces, models, classes, seen)
 
 
 def class_histogram(facts: pd.DataFrame, classes: ClassLook) -> Drawing:
@@ -83,18 +115,21 @@ def class_histogram(facts: pd.DataFrame, classes: ClassLook) -> Drawing:
     )
 
 
-def technique_panels(curves: pd.DataFrame, classes: ClassLook, techniques: Sequence[str]) -> Drawing:
-    """The class curves of each technique side by side, on the same axes."""
-    n_columns = min(COLUMNS, len(techniques))
-    n_rows = math.ceil(len(techniques) / n_columns)
+def technique_panels(
+    curves: pd.DataFrame, classes: ClassLook, techniques: Sequence[str], spotlight: int | None = None
+) -> Drawing:
+    """The class curves of each technique side by side, on the same axes, in rows as even as they can be."""
+    n_rows = math.ceil(len(techniques) / COLUMNS)
+    n_columns = math.ceil(len(techniques) / n_rows)
     kept = 1 - curves["sparsity"].max()
     traces, titles = [], []
+    seen = Seen(spotlight, None, classes.dark)
     axes: dict[str, Any] = {}
     grid = panels(len(techniques), n_columns, 0.02, 0.28 / n_rows if n_rows > 1 else 0.0)
     for panel, technique in zip(grid, techniques, strict=True):
         is_first = panel.place % n_columns == 0
         axes |= panel.layout(
-            _panel_axis(classes.scale, panel.place + n_columns >= len(techniques), kept)
+            _panel_axis(classes.scale, kept, panel.place // n_columns == n_rows - 1)
             | {"matches": "x" if panel.place else None},
             {
                 "matches": "y" if panel.place else None,
@@ -106,21 +141,23 @@ def technique_panels(curves: pd.DataFrame, classes: ClassLook, techniques: Seque
         )
         name, middle = formats.chart_text(technique_name(technique)), sum(panel.across) / 2
         titles.append(_note(name, (middle, panel.upward[1]), "center") | {"yref": "paper", "yanchor": "bottom"})
-        for number, curve in _by_class(curves[curves["technique"] == technique], ["level"], None):
-            traces.append(_line(curve, classes, number, False) | {"mode": "lines"} | panel.axes)
+        for number, curve in _by_class(curves[curves["technique"] == technique], ["level"], seen):
+            traces.append(_line(curve, classes, number, seen) | {"mode": "lines"} | panel.axes)
     return Drawing(traces, chart_layout(80 + 200 * n_rows, showlegend=False, annotations=titles, **axes))
 
 
-def _panel_axis(scale: str, is_last: bool, kept: float) -> dict[str, Any]:
-    axis = sparsity_look(scale) | {"tickangle": 0, "showticklabels": is_last}
-    axis["title"] = _title(axis["title"] if is_last else "")
+def _panel_axis(scale: str, kept: float, titled: bool) -> dict[str, Any]:
+    """The axis of a panel: few marks, the last of them where the levels end."""
+    axis = sparsity_look(scale) | {"tickangle": 0}
+    axis["title"] = _title(axis["title"] if titled else "")
     if scale != "kept":
         return axis | {"nticks": 4}
-    ticks = [1, 0.1, 0.01, 0.001] if kept < 0.1 else [1, 0.5, 0.2]
+    marks = [tick for tick in axis["tickvals"] if tick >= kept]
+    ticks = sorted({1, *(tick for tick in (0.1, 0.01) if tick > 2 * marks[-1]), marks[-1]}, reverse=True)
     return axis | {"tickvals": ticks, "ticktext": [f"{100 * tick:g} %" for tick in ticks]}
 
 
-def _by_class(rows: pd.DataFrame, order: list[str], last: int | None) -> list[tuple[int, Curve]]:
+def _by_class(rows: pd.DataFrame, order: list[str], seen: Seen) -> list[tuple[int, Curve]]:
     """The columns of each class, its rows in order; the class to be drawn on top comes last."""
     names = ("level", "sparsity", "accuracy", "low", "high", "dense_accuracy", "controlled", "n", "n_seeds", "seed")
     rows = rows.sort_values(["class", *order])
@@ -131,17 +168,18 @@ def _by_class(rows: pd.DataFrame, order: list[str], last: int | None) -> list[tu
         (int(number), {name: values[start:stop] for name, values in columns.items()})
         for number, start, stop in zip(numbers, starts, stops, strict=True)
     ]
-    return sorted(parts, key=lambda part: part[0] == last)
+    return sorted(parts, key=lambda part: seen.rank(part[0]))
 
 
-def _line(curve: Curve, classes: ClassLook, number: int, strong: bool) -> dict[str, Any]:
+def _line(curve: Curve, classes: ClassLook, number: int, seen: Seen) -> dict[str, Any]:
+    strong = number == seen.spotlight
     return {
         "type": "scatter",
         "x": along(curve["sparsity"], classes.scale),
         "y": curve["accuracy"],
         "mode": "lines+markers",
         "name": classes.name(number),
-        "line": {"color": classes.colour(number), "width": 4 if strong else 1.8},
+        "line": {"color": seen.colour(number), "width": (1.3, 3, 4)[min(seen.rank(number), 2)]},
         "marker": {"size": 7 if strong else 4},
         **_hover(curve, classes.name(number)),
     }
@@ -174,9 +212,9 @@ def _hover(curve: Curve, name: str) -> dict[str, Any]:
     )
 
 
-def _band(curve: Curve, classes: ClassLook, number: int) -> dict[str, Any]:
+def _band(curve: Curve, classes: ClassLook, colour: str) -> dict[str, Any]:
     x = along(curve["sparsity"], classes.scale)
-    return area(x, np.maximum(curve["low"], 0), np.minimum(curve["high"], 1), classes.colour(number))
+    return area(x, np.maximum(curve["low"], 0), np.minimum(curve["high"], 1), colour)
 
 
 def area(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> dict[str, Any]:
@@ -195,15 +233,15 @@ def area(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> dict[
     }
 
 
-def _figure(traces: list[dict[str, Any]], rows: pd.DataFrame, classes: ClassLook) -> Drawing:
-    """The traces with axes, the names of the classes at the ends of their lines, and the colour bar."""
+def _figure(traces: list[dict[str, Any]], rows: pd.DataFrame, classes: ClassLook, seen: Seen) -> Drawing:
+    """The traces with axes, and the names of the classes at the ends of their lines."""
     lowest = rows["accuracy"].min()
     bottom = 0.0 if pd.isna(lowest) else max(0.0, math.floor(20 * lowest - 0.5) / 20)
     last = rows[rows["level"] == rows["level"].max()].groupby("class")["accuracy"].mean().dropna()
     last = last if len(last) <= MOST_LABELS else last[:0]
     places = spread_out(last.to_numpy(), SHARE_OF_GAP * (1 - bottom))
     names = [
-        _note(classes.label(int(number)), (1.008, place), "left", classes.colour(int(number)))
+        _note(classes.label(int(number)), (1.008, place), "left", seen.colour(int(number), QUIET_TEXT))
         for number, place in zip(last.index, places, strict=True)
     ]
     longest = max((len(note["text"]) for note in names), default=0)
@@ -212,7 +250,7 @@ def _figure(traces: list[dict[str, Any]], rows: pd.DataFrame, classes: ClassLook
     layout = chart_layout(showlegend=False, annotations=names, xaxis=x | {"title": _title(x["title"])}, yaxis=y) | {
         "margin": {"l": 10, "r": 20 + 8 * longest, "t": 30, "b": 10}
     }
-    return Drawing([*traces, *classes.colour_bar(1.04 + 0.016 * longest)], layout)
+    return Drawing(traces, layout)
 
 
 def _ends(sparsity: pd.Series, scale: str) -> list[float]:

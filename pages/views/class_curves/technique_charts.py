@@ -13,6 +13,7 @@ from pages.shared.charts.hover import hover
 from pages.shared.charts.style import DASHES, along, chart_layout, dash, ink, marker, sparsity_look, technique_colour
 from pages.shared.names import measure_name, technique_name, treatment_name, variant_name
 from pages.views.class_curves.charts import STANDOFF, area
+from pages.views.class_curves.words import HALF
 
 MODEL_LEVEL = ["technique", "treatment", "mitigation", "level"]
 
@@ -44,7 +45,10 @@ def unfairness_chart(curves: pd.DataFrame, measure: str, classes: ClassLook, ban
     )
     said = f"{name}[ {{shown:{form}}}{unit}][ ± {{half:{form}}}]"
     title = f"{name[:1].lower()}{name[1:]}{', points' if in_points else ''}"
-    return _figure(rows, "unfairness", {"title": title}, classes, bands, said)
+    most = 100 * HALF
+    clipped = in_points and rows["unfairness"].max() > most
+    y = {"title": title} | ({"range": [min(0.0, float(rows["unfairness"].min())), most]} if clipped else {})
+    return _figure(rows, "unfairness", y, classes, bands, said)
 
 
 def _figure(rows: pd.DataFrame, value: str, y: dict[str, Any], classes: ClassLook, bands: bool, said: str) -> Drawing:

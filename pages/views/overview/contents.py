@@ -1,5 +1,7 @@
 """What a study holds: its figures, its experiments, and the runs that are not whole."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from engine.analysis.columns import EXPERIMENT
@@ -32,12 +34,15 @@ def figures(catalog: Catalog) -> dict[str, tuple[str, str]]:
             formats.count(int(catalog.n_levels[~catalog.is_control & ~catalog.is_repeat].sum())),
             "A model is one run at one level. The study keeps what each says of every test example.",
         ),
-        "Seeds": (formats.count(runs["seed"].nunique()), "Runs with different seeds differ in nothing but chance."),
+        "Seeds": (
+            formats.count(runs["seed"].nunique()),
+            "The same training with another seed differs by chance alone.",
+        ),
         "Data sets": (formats.count(runs["dataset"].nunique()), ""),
     }
 
 
-def experiment_table(catalog: Catalog, chosen: Experiment) -> pd.DataFrame:
+def experiment_table(catalog: Catalog, chosen: Experiment, called: Mapping[Experiment, str]) -> pd.DataFrame:
     """One row per experiment, the one of most models first; the one that is shown is marked. Cells are markdown."""
     groups = _pruned(catalog).groupby(list(EXPERIMENT), observed=True)
     table = groups.agg(
@@ -45,14 +50,15 @@ def experiment_table(catalog: Catalog, chosen: Experiment) -> pd.DataFrame:
     )
     models = n_models(catalog)
     table = table.reindex(models.index).assign(models=models).reset_index()
-    here = [Experiment(*map(str, row)) == chosen for row in table[list(EXPERIMENT)].itertuples(index=False)]
+    rows = list(table[list(EXPERIMENT)].itertuples(index=False, name=None))
+    here = [Experiment(*map(str, row)) == chosen for row in rows]
     return pd.DataFrame(
         {
             "Shown": ["●" if is_here else "" for is_here in here],
             "Data set": [formats.plain(dataset_name(str(name))) for name in table["dataset"]],
             "Split": [formats.plain(name) for name in table["split"]],
             "Network": [formats.plain(network_name(str(name))) for name in table["network"]],
-            "Protocol": [formats.plain(name) for name in table["protocol"]],
+            "Experiment": [formats.plain(called[Experiment(*map(str, row))]) for row in rows],
             **{name.capitalize(): table[name].map(formats.count) for name in ("techniques", "seeds", "runs", "models")},
             "Hours": [f"{seconds / 3600:.1f}" for seconds in table["seconds"]],
         }
@@ -63,11 +69,11 @@ def not_whole(catalog: Catalog) -> list[str]:
     """Sentences on runs that could not be read and runs that stopped before their last level."""
     sentences = []
     if catalog.broken:
-        sentences.append(f"{_runs(len(catalog.broken))} left out: {_some(list(catalog.broken.values()))}")
+        sentences.append(f"{_several(len(catalog.broken))} left out: {_some(list(catalog.broken.values()))}")
     stopped = catalog.runs[catalog.runs["stopped"].astype(str) != ""]
     if len(stopped):
         reasons = list(dict.fromkeys(map(str, stopped["stopped"])))
-        sentences.append(f"{_runs(len(stopped))} ended early: {_some(reasons)}")
+        sentences.append(f"{_several(len(stopped))} ended early: {_some(reasons)}")
     return sentences
 
 
@@ -76,8 +82,8 @@ def _pruned(catalog: Catalog) -> pd.DataFrame:
     return catalog.runs[~catalog.is_control & ~catalog.is_repeat]
 
 
-def _runs(n: int) -> str:
-    return "1 run was" if n == 1 else f"{formats.count(n)} runs were"
+def _several(n: int) -> str:
+    return "1 run" if n == 1 else f"{formats.count(n)} runs"
 
 
 def _some(reasons: list[str]) -> str:

@@ -16,17 +16,18 @@ from PIL import Image
 from engine.analysis.columns import CLASS
 from engine.analysis.curves.flag_picks import largest_loss, sparsest_flag
 from engine.analysis.example_columns import FEW_GROUPS
+from engine.analysis.members.permutation import PayLine, n_paying
 from engine.errors import PruneScopeError
 from engine.store.images import images_name
 from pages.shared import formats
 from pages.shared.cache.catalog import Experiment, Source, example_set, examples, spec
 from pages.shared.cache.images import carried_images
-from pages.shared.cache.who_pays import OneModel, WhoPays, payers
-from pages.shared.names import Variant, baseline_name
+from pages.shared.cache.who_pays import OneModel, WhoPays, line_of, payers
+from pages.shared.names import GROUP_NAMES, Variant, baseline_name
 
 HERE = Path(__file__).parent
-PAYS, GONE = 0.03, 0.10
-"""Whoever loses this much pays; a tile is all but gone, and a bar at its end, at the second."""
+GONE = 0.10
+"""Whoever loses this much, or three times what counts as paying, is all but gone, and a bar at its end."""
 MOST_BARS = 20
 SIDE, ACROSS = 28, 20
 """Pixels of a thumbnail, and how many stand beside each other in the sheet."""
@@ -39,6 +40,18 @@ class Hero:
     pays: WhoPays
     variant: Variant
     stop: int
+    line: PayLine
+    """The loss from which on a party pays."""
+
+    @property
+    def tiled(self) -> bool:
+        """Whether the parties are members, a tile each, and not a few groups or classes."""
+        return len(self.pays.parties) > FEW_GROUPS and self.pays.column != CLASS
+
+    @property
+    def n_paying(self) -> int:
+        """How many pay where the picture rests."""
+        return int(n_paying(self.pays.losses[self.stop], self.line.loss))
 
     @property
     def word(self) -> tuple[str, str]:
@@ -55,12 +68,14 @@ def find_hero(flags: pd.DataFrame, source: Source, experiment: Experiment, basel
     if row is None:
         return None
     variant = (str(row["technique"]), str(row["treatment"]), str(row["mitigation"]))
-    found = payers(OneModel(source, experiment, variant, baseline))
+    model = OneModel(source, experiment, variant, baseline)
+    found = payers(model)
     if found is None:
         return None
     level = None if pd.isna(row["level"]) else int(row["level"])
     least = 1 + int(np.argmin(found.total_losses[1:]))
-    return Hero(found, variant, found.levels.index(level) if level in found.levels else least)
+    stop = found.levels.index(level) if level in found.levels else least
+    return Hero(found, variant, stop, line_of(model, found.column, found.levels[stop]))
 
 
 def _row(flags: pd.DataFrame) -> pd.Series | None:
@@ -80,20 +95,20 @@ def payload(hero: Hero | None, source: Source, experiment: Experiment) -> dict[s
     if hero is None:
         return None
     pays, order = hero.pays, _order(hero)
-    many = len(pays.parties) > FEW_GROUPS
-    images = _thumbnails(hero, source, experiment, order) if many and pays.column != CLASS else None
+    images = _thumbnails(hero, source, experiment, order) if hero.tiled else None
+    gone = max(GONE, 3 * hero.line.loss)
     sheet, grey = images if images is not None else ("", True)
     losses = np.rint(1000 * pays.losses[:, order].T).astype(int)
     content = {
-        "look": "tiles" if many and pays.column != CLASS else "bars",
+        "look": "tiles" if hero.tiled else "bars",
         "parties": [pays.parties[place] for place in order],
         "losses": losses.tolist(),
         "total_losses": np.rint(1000 * pays.total_losses).astype(int).tolist(),
         "total": [formats.percent(value) for value in pays.total],
         "sparsity": [formats.sparsity(value) for value in pays.sparsity],
         "stop": hero.stop,
-        "pays": round(1000 * PAYS),
-        "gone": round(1000 * max(GONE, 1.25 * float(pays.losses[hero.stop].max()) if not many else GONE)),
+        "pays": round(1000 * hero.line.loss),
+        "gone": round(1000 * (gone if hero.tiled else max(gone, 1.25 * float(pays.losses[hero.stop].max())))),
         "sprite": sheet,
         "grey": grey,
         "side": SIDE,
@@ -106,8 +121,7 @@ def payload(hero: Hero | None, source: Source, experiment: Experiment) -> dict[s
 def _order(hero: Hero) -> list[int]:
     """Places of the parties, who loses most where the picture rests first; of many bars only the first are drawn."""
     order: list[int] = np.argsort(-hero.pays.losses[hero.stop], kind="stable").tolist()
-    tiles = len(order) > FEW_GROUPS and hero.pays.column != CLASS
-    return order if tiles else order[:MOST_BARS]
+    return order if hero.tiled else order[:MOST_BARS]
 
 
 def _thumbnails(hero: Hero, source: Source, experiment: Experiment, order: list[int]) -> tuple[str, bool] | None:
@@ -154,37 +168,55 @@ def sheet_of(images: np.ndarray) -> tuple[str, bool]:
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
-def n_paying(losses: np.ndarray) -> int:
-    """How many lose enough to count as paying, in tenths of a point as the picture has them."""
-    return int((np.rint(1000 * losses) >= 1000 * PAYS).sum())
+def chance_sentence(hero: Hero) -> str:
+    """How many pay, beside how many would if it did not matter who they are, and where the line comes from."""
+    (one, several), line = hero.word, hero.line
+    if line.reason:
+        return f"How many {several} would lose as much by chance cannot be said: {line.reason}."
+    n_all, n = len(hero.pays.parties), hero.n_paying
+    low, high = formats.count(line.low), formats.count(line.high)
+    by_chance = low if low == high else f"{low} to {high}"
+    dealt = "examples" if hero.pays.column == CLASS else "examples of one class"
+    told = "That is more than chance explains." if n > line.high else "Chance explains that."
+    return (
+        f"{formats.count(n)} of {formats.count(n_all)} {several} {'loses' if n == 1 else 'lose'} "
+        f"{formats.from_points_on(line.loss)}; by chance alone {by_chance} would. {told} The line is drawn where 99 of "
+        f"100 would lose less if it did not matter which {one} an example is from ({formats.count(line.n_draws)} "
+        f"times, {dealt} change hands at random); it is rounded up to half a point, and is 1 point at least."
+    )
 
 
 def finding(hero: Hero) -> str:
     """What the picture shows where it rests, in a sentence; plain text."""
-    pays, (one, several) = hero.pays, hero.word
+    pays, several = hero.pays, hero.word[1]
     losses = pays.losses[hero.stop]
-    worst, n = int(losses.argmax()), n_paying(losses)
+    worst, n = int(losses.argmax()), hero.n_paying
     total = float(pays.total_losses[hero.stop])
     moved = f"loses {formats.points_in_words(total)}" if total > 0 else f"gains {formats.points_in_words(total)}"
     return (
         f"At {formats.sparsity(pays.sparsity[hero.stop])} sparsity the total {moved}; {n} of {len(losses)} {several} "
-        f"{'loses' if n == 1 else 'lose'} {100 * PAYS:.0f} points or more, and {one} {pays.parties[worst]} loses most: "
-        f"{formats.points_in_words(max(losses[worst], 0.0))}."
+        f"{'loses' if n == 1 else 'lose'} {formats.from_points_on(hero.line.loss)}, and {party_name(hero, worst)} "
+        f"loses most: {formats.points_in_words(max(losses[worst], 0.0))}."
     )
+
+
+def party_name(hero: Hero, place: int) -> str:
+    """A party in a sentence: "writer 2249", "class 9", "students (hsf4)"."""
+    name = hero.pays.parties[place]
+    return name if name in GROUP_NAMES.get(hero.pays.column, {}).values() else f"{hero.word[0]} {name}"
 
 
 def _words(hero: Hero, pictured: bool, n_drawn: int) -> dict[str, str]:
     pays, (one, several) = hero.pays, hero.word
-    tiles = len(pays.parties) > FEW_GROUPS and pays.column != CLASS
+    pay = formats.from_points_on(hero.line.loss)
     handwriting = pictured and one == "writer"
     what = "A tile is a writer, shown by a digit of their own" if handwriting else f"A dot is a {one}"
-    fades = f"{what}. It fades as they lose accuracy; framed, they lose {100 * PAYS:.0f} points or more."
-    bars = f"Points of accuracy lost by each {one}; orange from {100 * PAYS:.0f} points on."
+    fades = f"{what}. It fades as they lose accuracy; framed, they lose {pay}."
+    bars = f"Points of accuracy lost by each {one}; orange: {pay}."
     left_out = len(pays.parties) + pays.n_left_out - n_drawn
     more = f" {formats.count(left_out)} more {several} are not drawn." if left_out else ""
     against = f" Compared with {baseline_name(pays.kind)}, average of {formats.seeds(pays.n_seeds)}."
-    luck = " Some of it is luck: few examples stand behind each." if tiles else ""
-    pay = f"{100 * PAYS:.0f} points or more"
+    luck = " Some of it is luck: few examples stand behind each." if hero.tiled else ""
     return {
         "alt": finding(hero),
         "total": "all together",
@@ -198,7 +230,7 @@ def _words(hero: Hero, pictured: bool, n_drawn: int) -> dict[str, str]:
         "slider": "Share of the weights that is cut",
         "play": "Play",
         "pause": "Pause",
-        "caption": f"{fades if tiles else bars}{luck}{more}{against}",
+        "caption": f"{fades if hero.tiled else bars}{luck}{more}{against}",
     }
 
 

@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.columns import CLASS
-from engine.analysis.example_columns import FEW_GROUPS
 from engine.analysis.frontier.choice import Choice, choose
 from pages.shared import formats
 from pages.shared.cache import catalog
@@ -50,7 +48,7 @@ def steps(frame: Frame, hero: Hero | None, dark: bool) -> list[Step]:
     found: list[Step] = []
     if hero is not None:
         found += [total_step(hero, ink), losers_step(hero, ink)]
-        if len(hero.pays.parties) > FEW_GROUPS and hero.pays.column != CLASS:
+        if hero.tiled:
             found.append(person_step(frame, hero, ink, dark))
     points = frame.keep(catalog.operating(frame.source, frame.experiment))
     if points[MEASURE].notna().sum() > 1:
@@ -93,8 +91,8 @@ def losers_step(hero: Hero, ink: charts.Ink) -> Step:
     pays, (one, several) = hero.pays, hero.word
     losses = pays.losses[hero.stop]
     order = np.argsort(-losses, kind="stable")
-    n, total = pictures.n_paying(losses), float(pays.total_losses[hero.stop])
-    much = f"{100 * pictures.PAYS:.0f} points or more"
+    n, total = hero.n_paying, float(pays.total_losses[hero.stop])
+    much = formats.from_points_on(hero.line.loss)
     moved = f"{'loses' if total >= 0 else 'gains'} {formats.points_in_words(total)}"
     sentence = (
         f"{n} of {len(losses)} {several} {'loses' if n == 1 else 'lose'} {much}; all together, accuracy {moved}."
@@ -106,29 +104,30 @@ def losers_step(hero: Hero, ink: charts.Ink) -> Step:
     return Step(
         "Who loses",
         sentence,
-        charts.address(charts.columns(_in_points(axis), losses[order], names, pictures.PAYS, total, ink)),
+        charts.address(charts.columns(_in_points(axis), losses[order], names, hero.line.loss, total, ink)),
         pictures.finding(hero),
         f"Each column is a {one}; the dashed line is everybody together. The same network, the same level as before: "
-        "only the average has been taken apart. Few examples stand behind each, so the far left is partly luck.",
+        f"only the average has been taken apart. {pictures.chance_sentence(hero)}",
     )
 
 
 def person_step(frame: Frame, hero: Hero, ink: charts.Ink, dark: bool) -> Step:
     """The member who loses most."""
-    pays, (one, several) = hero.pays, hero.word
+    pays, (_, several) = hero.pays, hero.word
     losses = pays.losses[hero.stop]
     worst = int(losses.argmax())
+    who = pictures.party_name(hero, worst)
     total = float(pays.total_losses[hero.stop])
     times = f", {formats.times(losses[worst] / total)} what all lose together," if total > 0.001 else ""
     sentence = (
-        f"{one.capitalize()} {pays.parties[worst]} loses {formats.points_in_words(max(losses[worst], 0))}{times} "
+        f"{who[:1].upper()}{who[1:]} loses {formats.points_in_words(max(losses[worst], 0))}{times} "
         f"on {formats.count(pays.n[worst])} examples."
     )
     mine, everyone = pays.losses[:, worst], pays.total_losses
     axis = charts.percent_axis(
         "points lost", np.array([0.0, mine.min(), mine[: hero.stop + 3].max(), *everyone[:2]]), 0.1
     )
-    series = [("all together", everyone, ink.faint), (f"{one} {pays.parties[worst]}"[:22], mine, ink.paying)]
+    series = [("all together", everyone, ink.faint), (who[:22], mine, ink.paying)]
     svg = charts.lines(_levels(hero), _in_points(axis), series, hero.stop, ink)
     shown = pictures.member_sheet(hero, frame.source, frame.experiment, pays.parties[worst])
     if shown is not None:

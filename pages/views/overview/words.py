@@ -8,7 +8,7 @@ from engine.analysis.curves.flag_picks import by_evidence, largest_loss, sparses
 from engine.analysis.curves.red_flags import NO_DENSE, NONE_WITHIN
 from pages.shared import formats
 from pages.shared.cache.catalog import Experiment, Source
-from pages.shared.names import subject_name, variant_name
+from pages.shared.names import group_in_words, subject_name, variant_name
 from pages.shared.training_note import training_sentence
 from pages.views.overview.hero import Hero
 
@@ -53,22 +53,35 @@ def hero_sentence(flags: pd.DataFrame, hero: Hero | None, experiment: Experiment
             f"**Even the mildest cut, {formats.sparsity(pays.sparsity[place])} of the weights, costs "
             f"{formats.points_in_words(pays.total_losses[place])} overall.**"
         )
+    if hero is not None and hero.tiled and hero.n_paying > hero.line.high:
+        return f"**{_members_sentence(hero)}**"
     chance = surest is None or _may_be_chance(*surest)
     row, kind = (flag, "class") if surest is None else surest
     change = row["accuracy"] - row["dense_accuracy"]
     overall = f"{'costs' if change <= 0 else 'gains'} {formats.points_in_words(change)} overall"
-    cut = f"Cutting {formats.sparsity(row['sparsity'])} of the weights {overall}"
+    cut = f"Cutting {formats.share(row['sparsity'])} of the weights {overall}"
     more = round(-1000 * row[f"{kind}_change"]) > round(-1000 * change)
     if chance or not more:
         return f"**{cut}; no class or group surely loses more.**"
     return f"**{cut}, but {_costs(row, kind, names)}.**"
 
 
+def _members_sentence(hero: Hero) -> str:
+    """What the picture shows, where more members pay than chance explains."""
+    pays, at = hero.pays, hero.stop
+    total = float(pays.total_losses[at])
+    return (
+        f"Cutting {formats.share(pays.sparsity[at])} of the weights {'costs' if total >= 0 else 'gains'} "
+        f"{formats.points_in_words(total)} overall, but {hero.n_paying} of {len(pays.parties)} {hero.word[1]} lose "
+        f"{formats.from_points_on(hero.line.loss)}."
+    )
+
+
 def _costs(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
     """What it costs whom, as in "4.0 points on class 9 (0.7 to 7.3)"."""
     who = f"on class {_who(flag, kind, names)}" if kind == "class" else f"for {_who(flag, kind, names)}"
     ends = [-100 * flag[f"{kind}_{end}"] for end in ("high", "low")]
-    doubt = "one run" if any(map(pd.isna, ends)) else " to ".join(f"{end:z.1f}" for end in ends)
+    doubt = "one training run" if any(map(pd.isna, ends)) else " to ".join(f"{end:z.1f}" for end in ends)
     return f"{formats.points_in_words(flag[f'{kind}_change'])} {who} ({doubt})"
 
 
@@ -107,7 +120,7 @@ def detail_sentences(flags: pd.DataFrame) -> str:
     return (
         f"It is {formats.plain(variant_name(flag))}, level {flag['level']}: accuracy "
         f"{formats.percent(flag['accuracy'])}, against {formats.percent(flag['dense_accuracy'])} {baseline} "
-        f"(mean of {formats.seeds(flag['n_seeds'])})."
+        f"(average of {formats.seeds(flag['n_seeds'])})."
     )
 
 
@@ -130,7 +143,7 @@ def cautions(flags: pd.DataFrame, n_classes: int) -> str:
         texts.append(f"± is half of a 95 % interval for all {n_classes} classes, or all groups, of a row at once.")
         texts.append("It does not cover the choice among rows, which are sorted by the loss that is at least there.")
     if listed["controlled"].any():
-        texts.append("Finetuned networks are compared with one that trained as long without pruning.")
+        texts.append("Networks that kept training are compared with one that trained as long without pruning.")
     single = int((listed["n_seeds"] == 1).sum())
     if single:
         rows = (
@@ -138,7 +151,7 @@ def cautions(flags: pd.DataFrame, n_classes: int) -> str:
             if single == len(listed)
             else f"{single} of {len(listed)} rows {'have' if single > 1 else 'has'}"
         )
-        texts.insert(0, f"{rows[0].upper()}{rows[1:]} one seed only, which gives no interval.")
+        texts.insert(0, f"{rows[0].upper()}{rows[1:]} one training run only, which gives no interval.")
     return " ".join(texts)
 
 
@@ -170,7 +183,7 @@ def flag_table(rows: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
             "Worst class": [_cell(flag, "class", names, largest) for _, flag in rows.iterrows()],
             "Worst group": [_cell(flag, "group", names, largest) for _, flag in rows.iterrows()],
             "Class gap": [formats.times(value).replace(" times", "×") for value in rows["class_gap_times"]],
-            "Seeds": [formats.count(n) for n in rows["n_seeds"]],
+            "Runs": [formats.count(n) for n in rows["n_seeds"]],
         }
     )
     return table.drop(columns="Worst group") if rows["group_change"].isna().all() else table
@@ -193,7 +206,7 @@ def _cell(flag: pd.Series, kind: str, names: Mapping[int, str], largest: float) 
 def _who(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
     if kind == "class":
         return formats.plain(names.get(int(flag["class"]), flag["class"]))
-    return f"{formats.plain(flag['grouping'])} {formats.plain(flag['group'])}"
+    return formats.plain(group_in_words(str(flag["grouping"]), str(flag["group"])))
 
 
 def _may_be_chance(flag: pd.Series, kind: str) -> bool:
@@ -205,5 +218,5 @@ def _loss(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
     """Who loses how much, as in "class 8 loses 4.1 points (2.9 to 5.3)"."""
     who = f"{'class ' if kind == 'class' else ''}{_who(flag, kind, names)}"
     ends = [-100 * flag[f"{kind}_{end}"] for end in ("high", "low")]
-    doubt = "one seed" if any(map(pd.isna, ends)) else " to ".join(f"{end:z.1f}" for end in ends)
+    doubt = "one training run" if any(map(pd.isna, ends)) else " to ".join(f"{end:z.1f}" for end in ends)
     return f"{who} loses {formats.points_in_words(flag[f'{kind}_change'])} ({doubt})"

@@ -1,5 +1,6 @@
 """What is to be run: a preset, more seeds of an experiment, what a close call needs, or settings of one's own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from engine.specs.preset import Preset, load_preset, preset_names, read_preset
 from pages.shared import bound, formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Experiment, Source
+from pages.shared.experiments import experiment_names
 from pages.shared.names import dataset_name, network_name
 from pages.views.run.close_call import settle
 from pages.views.run.details import choose_data, choose_details, choose_network
@@ -45,7 +47,7 @@ def choose_runs(source: Source | None) -> Asked:
     computed = [e for e in experiments if e.schedule in SCHEDULES]
     if source is None or not computed:
         raise PruneScopeError("This study has no finished runs yet that more could be added to. Begin with a preset.")
-    experiment = _experiment(computed)
+    experiment = _experiment(computed, experiment_names(source))
     specs = _specs(source, experiment)
     if kind == SEEDS:
         return Asked(_more_seeds(specs, experiment))
@@ -78,19 +80,19 @@ def _title(name: str) -> str:
     return name if name == OWN_FILE else f"{name} · {load_preset(name).title}"
 
 
-def _experiment(experiments: list[Experiment]) -> Experiment:
+def _experiment(experiments: list[Experiment], called: Mapping[Experiment, str]) -> Experiment:
     """The experiment, the one that the other pages show first."""
     labels = {_label(experiment): experiment for experiment in experiments}
     here = {key: str(st.session_state.get(key) or st.query_params.get(key, "")) for key in ("dataset", "network")}
-    start = next((at for at, e in enumerate(labels.values()) if _is_shown(e, here)), 0)
+    start = next((at for at, e in enumerate(labels.values()) if _is_shown(e, here, called[e])), 0)
     chosen = bound.selectbox("Experiment", list(labels), start, key="experiment")
     return labels[chosen]
 
 
-def _is_shown(experiment: Experiment, here: dict[str, str]) -> bool:
+def _is_shown(experiment: Experiment, here: dict[str, str], name: str) -> bool:
     named = {"dataset": dataset_name(experiment.dataset, experiment.split), "network": network_name(experiment.network)}
     protocol = str(st.session_state.get("protocol") or st.query_params.get("protocol", ""))
-    return named == here and protocol in ("", experiment.protocol)
+    return named == here and protocol in ("", experiment.protocol, name)
 
 
 def _label(experiment: Experiment) -> str:

@@ -13,6 +13,7 @@ from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.hover import hover
 from pages.shared.charts.style import GROUPS, axis, chart_layout, faded, ink
+from pages.shared.names import group_name
 
 ORDER = (0, 6, 5, 3, 1, 7, 2, 4, 8)
 """The palette of groups in the order in which its neighbours differ most."""
@@ -61,14 +62,14 @@ def series_colours(table: pd.DataFrame, series: str | None, dark: bool) -> dict[
 def before_after(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> Drawing:
     """Accuracy before against after, one point a member, with y = x and a line per series; square."""
     low, high = _square(table)
-    traces = [_line([low, high], [low, high], "y = x", ink(look.dark), "dash")]
-    traces += _points_by_colour(table, look, colours, "before", "after")
-    for name, colour, dash, rows in _parts(table, look, colours):
+    traces = [line_trace([low, high], [low, high], "y = x", ink(look.dark), "dash")]
+    traces += points_by_colour(table, look, colours, "before", "after")
+    for name, colour, dash, rows in parts(table, look, colours):
         fit = line(rows["before"], rows["after"], name)
         if not fit.reason:
             ends = np.array([rows["before"].min(), rows["before"].max()])
-            traces.append(_line(ends, fit.intercept + fit.slope * ends, name, colour, dash, 3, _by_dash(look)))
-    traces += _chosen(table, look, "before", "after")
+            traces.append(line_trace(ends, fit.intercept + fit.slope * ends, name, colour, dash, 3, by_dash(look)))
+    traces += chosen_star(table, look, "before", "after")
     same: dict[str, Any] = {"range": [low, high], "tickformat": ".0%", "constrain": "domain"}
     layout = chart_layout(
         460,
@@ -87,18 +88,18 @@ def change_against(
     """
     assert look.attribute is not None
     table = table.assign(points=100 * table["change"])
-    traces = _points_by_colour(table, look, colours, look.attribute, "points")
-    for name, colour, dash, rows in _parts(table, look, colours):
-        drawn = _fitted(rows, look.attribute, name)
+    traces = points_by_colour(table, look, colours, look.attribute, "points")
+    for name, colour, dash, rows in parts(table, look, colours):
+        drawn = fitted(rows, look.attribute, name)
         if len(drawn):
-            traces.append(_band(drawn, colour))
-            traces.append(_line(drawn["x"], drawn["y"], name, colour, dash, 3, _by_dash(look)))
+            traces.append(band_trace(drawn, colour))
+            traces.append(line_trace(drawn["x"], drawn["y"], name, colour, dash, 3, by_dash(look)))
     if len(colours) > 1:
-        drawn = _fitted(table, look.attribute, "all")
-        traces.append(_line(drawn["x"], drawn["y"], "all", ink(look.dark), "dot", 2))
+        drawn = fitted(table, look.attribute, "all")
+        traces.append(line_trace(drawn["x"], drawn["y"], "all", ink(look.dark), "dot", 2))
     if curve is not None and len(curve):
-        traces.append(_line(curve["x"], 100 * curve["y"], "curve over all", ink(look.dark), "solid", 1.5))
-    traces += _chosen(table, look, look.attribute, "points")
+        traces.append(line_trace(curve["x"], 100 * curve["y"], "curve over all", ink(look.dark), "solid", 1.5))
+    traces += chosen_star(table, look, look.attribute, "points")
     zero = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "xref": "x domain", "opacity": 0.6}
     layout = chart_layout(
         460,
@@ -120,7 +121,7 @@ def attribute_histogram(table: pd.DataFrame, look: Look, colours: dict[str, str]
     values = table[look.attribute].dropna().to_numpy(float)
     edges = np.histogram_bin_edges(values, min(40, max(10, round(2 * np.sqrt(len(values))))))
     traces = []
-    for name, colour, _, rows in _parts(table, look, colours, plain=True):
+    for name, colour, _, rows in parts(table, look, colours, plain=True):
         counts, _ = np.histogram(rows[look.attribute].dropna(), edges)
         traces.append(
             {
@@ -166,7 +167,9 @@ def member_hover(table: pd.DataFrame, look: Look) -> dict[str, Any]:
         "<br>before {before:.1f} %[ ± {before_half:.1f}]<br>after {after:.1f} %[ ± {after_half:.1f}]"
         f"<br>change {{change:+.1f}} pt{attributes}",
         member=[formats.chart_text(name) for name in table[look.member].tolist()],
-        series=[formats.chart_text(name) for name in table[look.series].tolist()] if look.series else (),
+        series=[formats.chart_text(group_name(look.series, str(name))) for name in table[look.series].tolist()]
+        if look.series
+        else (),
         n=table["n"],
         few=np.where(table["n"] < look.small, " (few)", ""),
         change=100 * table["change"],
@@ -176,14 +179,14 @@ def member_hover(table: pd.DataFrame, look: Look) -> dict[str, Any]:
     )
 
 
-def _parts(
+def parts(
     table: pd.DataFrame, look: Look, colours: dict[str, str], plain: bool = False
 ) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
     """Name, colour, dash and rows of each series that has members; one part without series.
 
     Where the points' colours mean an attribute, lines are told apart by their dashes; `plain` keeps the colours.
     """
-    by_dash = _by_dash(look) and not plain
+    dashed = by_dash(look) and not plain
     if not look.series:
         yield "all", ink(look.dark) if look.colour else _alone(look.dark), "solid", table
         return
@@ -191,21 +194,21 @@ def _parts(
     for number, (name, colour) in enumerate(colours.items()):
         rows = table[(names == name).to_numpy()]
         if len(rows):
-            dash = DASHES[number % len(DASHES)] if by_dash else "solid"
-            yield formats.chart_text(name), ink(look.dark) if by_dash else colour, dash, rows
+            dash = DASHES[number % len(DASHES)] if dashed else "solid"
+            yield formats.chart_text(group_name(look.series, name)), ink(look.dark) if dashed else colour, dash, rows
 
 
-def _by_dash(look: Look) -> bool:
+def by_dash(look: Look) -> bool:
     """Whether lines are told apart by their dashes, since the points' colour means something else."""
     return look.series is not None and look.colour != look.series
 
 
-def _points_by_colour(table: pd.DataFrame, look: Look, colours: dict[str, str], x: str, y: str) -> list[dict[str, Any]]:
+def points_by_colour(table: pd.DataFrame, look: Look, colours: dict[str, str], x: str, y: str) -> list[dict[str, Any]]:
     """The points of each series in its colour, or all of them coloured by an attribute."""
     if look.colour == look.series:
         return [
             _points(rows, look, x, y, {"color": colour}, f"{name} (n = {len(rows)})")
-            for name, colour, _, rows in _parts(table, look, colours)
+            for name, colour, _, rows in parts(table, look, colours)
         ]
     if look.colour in table:
         bar = {"title": {"text": look.colour_label, "side": "right"}, "thickness": 12, "len": 0.8}
@@ -235,7 +238,7 @@ def _points(rows: pd.DataFrame, look: Look, x: str, y: str, marker: dict[str, An
     }
 
 
-def _chosen(table: pd.DataFrame, look: Look, x: str, y: str) -> list[dict[str, Any]]:
+def chosen_star(table: pd.DataFrame, look: Look, x: str, y: str) -> list[dict[str, Any]]:
     """The star of the member that is looked at."""
     rows = table[(table[look.member].astype(str) == look.chosen).to_numpy()]
     if not len(rows):
@@ -246,20 +249,24 @@ def _chosen(table: pd.DataFrame, look: Look, x: str, y: str) -> list[dict[str, A
     return [_points(rows, look, x, y, star, name) | {"selected": None, "unselected": None}]
 
 
-def _line(x: Any, y: Any, name: str, colour: str, dash: str, width: float = 1.5, named: bool = True) -> dict[str, Any]:
+def line_trace(
+    x: Any, y: Any, name: str, colour: str, dash: str, width: float = 1.5, named: bool = True
+) -> dict[str, Any]:
+    """A line that hover passes over."""
     style = {"color": colour, "width": width, "dash": dash}
     look = {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": style}
     return {"x": x, "y": y, "name": name, "showlegend": named, **look}
 
 
-def _fitted(rows: pd.DataFrame, attribute: str, name: str) -> pd.DataFrame:
+def fitted(rows: pd.DataFrame, attribute: str, name: str) -> pd.DataFrame:
     """The line of points on the attribute over the range of its members, with its band; empty where there is none."""
     fit = line(rows[attribute], rows["points"], name)
     n = 0 if fit.reason else 50
     return band(fit, np.linspace(rows[attribute].min(), rows[attribute].max(), n))
 
 
-def _band(drawn: pd.DataFrame, colour: str) -> dict[str, Any]:
+def band_trace(drawn: pd.DataFrame, colour: str) -> dict[str, Any]:
+    """The 95 % band of a fitted line."""
     return {
         "type": "scatter",
         "x": np.concatenate([drawn["x"], drawn["x"][::-1]]),

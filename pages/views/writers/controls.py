@@ -12,13 +12,15 @@ from engine.analysis.example_columns import MANY_MEMBERS, attribute_columns
 from engine.analysis.members.accuracy import member_accuracy
 from engine.analysis.members.permutation import Permuted, permuted, strata
 from engine.errors import PruneScopeError
+from engine.pruning.schedules import TREATMENTS
+from engine.pruning.techniques import TECHNIQUES
 from pages.shared import bound, formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Source
 from pages.shared.cache.kept import kept
 from pages.shared.cache.pairs import Asked, Pair, pair
 from pages.shared.frame import Frame
-from pages.shared.names import baseline_name, dataset_name
+from pages.shared.names import baseline_name, dataset_name, explained, group_name
 from pages.shared.pickers import (
     ExampleSet,
     VariantLook,
@@ -36,13 +38,13 @@ from pages.views.writers import words
 from pages.views.writers.charts import series_colours
 from pages.views.writers.words import NetworkLabel, Words
 
-MEAN = "mean of all"
+MEAN = "average of all"
 VARIANT_LOOK = VariantLook(
     width=190,
-    narrow=130,
+    narrow=150,
     help={
-        "technique": "One of those switched on at the left.",
-        "treatment": "What happens to the weights that stay.",
+        "technique": explained(TECHNIQUES, TECHNIQUES),
+        "treatment": explained(TREATMENTS, TREATMENTS),
         "mitigation": "Whether training evened out the groups.",
     },
 )
@@ -76,6 +78,8 @@ class MemberView:
     n_left_out: int
     grouping: str
     attribute: str | None
+    attributes: tuple[str, ...]
+    """All of them that the members have."""
     colour: str
     series: str | None
     palette: dict[str, str]
@@ -123,7 +127,7 @@ def choose_network(frame: Frame) -> NetworkPair:
     level = choose_level(labels, usual, "the candidate's, or at the sparsest level")
     here = rows[(rows["level"] == level).to_numpy()].sort_values("seed")
     seeds = [f"seed {seed}" for seed in here["seed"]]
-    chosen = choose_one("Seeds", [MEAN, *seeds], "seed", "A seed is a training of its own; the mean is steadier.", 130)
+    chosen = choose_one("Training runs", [MEAN, *seeds], "seed", "One run a seed; their average is steadier.", 150)
     if chosen != MEAN:
         here = here.iloc[[seeds.index(chosen)]]
     both = _predictions(frame, tuple(here["run"].astype(str)), level)
@@ -170,7 +174,9 @@ def choose_members(source: Source, example_set: ExampleSet, compared: NetworkPai
         stop_with_classes(
             f"No {formats.plain(of.member)} is left.", f"Ask for fewer {of.examples} each, or show more series."
         )
-    return MemberView(shown, len(table) - len(shown), grouping, attribute, colour, series, palette, of)
+    return MemberView(
+        shown, len(table) - len(shown), grouping, attribute, tuple(attributes.values()), colour, series, palette, of
+    )
 
 
 def permuted_losses(
@@ -195,15 +201,17 @@ def asked_for(compared: NetworkPair, shown: MemberView) -> tuple[Hashable, ...]:
 
 
 def _choose_series(series: str, palette: dict[str, str]) -> dict[str, str]:
+    names = {group_name(series, name): name for name in palette}
     chosen = bound.multiselect(
         formats.plain(_spaced(series).capitalize()),
-        list(palette),
-        default=list(palette),
+        list(names),
+        default=list(names),
         key="series",
+        old={raw: name for name, raw in names.items()},
         help="Which are shown and counted; none means all.",
-        width=230,
+        width=330,
     )
-    return {name: colour for name, colour in palette.items() if not chosen or name in chosen}
+    return {name: colour for name, colour in palette.items() if not chosen or group_name(series, name) in chosen}
 
 
 def _least(table: pd.DataFrame, of: Words) -> int:

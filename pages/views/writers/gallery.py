@@ -24,9 +24,9 @@ LEGEND = (
 
 
 def show_member(
-    source: Source, row: pd.Series, example_set: ExampleSet, compared: NetworkPair, of: Words, dark: bool
+    source: Source, row: pd.Series, example_set: ExampleSet, compared: NetworkPair, of: Words, dark: bool, key: str = ""
 ) -> None:
-    """All examples of the member in `row` (of `member_accuracy`), by class."""
+    """All examples of the member in `row` (of `member_accuracy`), by class; `key` tells two on one page apart."""
     grouping = str(row.index[0])
     where = np.flatnonzero((example_set.examples[grouping] == row[grouping]).to_numpy())
     labels = example_set.examples["label"].to_numpy()
@@ -37,12 +37,12 @@ def show_member(
     found = example_images(source, example_set.spec, labels, "Labels and predictions are")
     if found.images is None:
         show_problem(found)
-        _show_table(table.assign(example=example_set.example_ids[where]), compared, of)
+        _show_table(table.assign(example=example_set.example_ids[where]), compared, of, key)
         return
     _show_sheets(table, found.images[where], of, dark)
     show_credit(found)
     with st.expander("As a table"):
-        _show_table(table.assign(example=example_set.example_ids[where]), compared, of)
+        _show_table(table.assign(example=example_set.example_ids[where]), compared, of, key)
 
 
 def summary(row: pd.Series, table: pd.DataFrame, compared: NetworkPair, of: Words) -> str:
@@ -50,7 +50,7 @@ def summary(row: pd.Series, table: pd.DataFrame, compared: NetworkPair, of: Word
     n = table["kind"].value_counts()
     counts = ", ".join(f"{formats.count(n[kind])} {KINDS[kind]}" for kind in KINDS if n.get(kind, 0))
     several = compared.moment.n_seeds > 1
-    seeds = f" Counted by what most of the {compared.moment.n_seeds} seeds say." if several else ""
+    seeds = f" Counted by what most of the {formats.seeds(compared.moment.n_seeds)} say." if several else ""
     return (
         f"**{formats.count(row['n'])} {of.examples}, {formats.percent(row['before'])} right before and "
         f"{formats.percent(row['after'])} after pruning** ({formats.plus_minus(row['after_low'], row['after_high'])} "
@@ -83,7 +83,7 @@ def _class_words(rows: pd.DataFrame) -> str:
     return f"**{formats.plain(rows['label'].iloc[0])}** · {len(rows)} · {wrong[0]} → {wrong[1]} wrong"
 
 
-def _show_table(table: pd.DataFrame, compared: NetworkPair, of: Words) -> None:
+def _show_table(table: pd.DataFrame, compared: NetworkPair, of: Words, key: str) -> None:
     """Labels and predictions, the wrong ones first."""
     rank = table["kind"].map({kind: number for number, kind in enumerate(KINDS)})
     rows = table.assign(rank=rank, outcome=table["kind"].map(KINDS)).sort_values(["rank", "class"], kind="stable")
@@ -99,5 +99,7 @@ def _show_table(table: pd.DataFrame, compared: NetworkPair, of: Words) -> None:
     )
     if several:
         for name in ("before", "after"):
-            shown[f"seeds right {name}"] = rows[f"right_{name}"].map(lambda share: formats.percent(share, 0))
-    st.dataframe(shown, hide_index=True, key="digits-table", alt=f"The {of.examples} one by one, wrong ones first.")
+            shown[f"runs right {name}"] = rows[f"right_{name}"].map(lambda share: formats.percent(share, 0))
+    st.dataframe(
+        shown, hide_index=True, key=f"digits-table{key}", alt=f"The {of.examples} one by one, wrong ones first."
+    )

@@ -9,11 +9,11 @@ from pages.shared import formats
 from pages.shared.frame import Frame
 from pages.shared.pickers import ExampleSet
 from pages.views.writers.controls import MemberView, NetworkPair
-from pages.views.writers.words import SIGNIFICANT, Words, attribute_word
+from pages.views.writers.words import SIGNIFICANT, Words, attribute_label
 
 NOT_KEPT = (
     "How many surely lose is not computed for this choice: `python -m engine analyse --study STUDY` does, once, for "
-    "the means of all seeds."
+    "the average of all training runs."
 )
 
 
@@ -40,7 +40,7 @@ def mixed_sentence(kept: KeptAnalysis, of: Words) -> str:
     )
     if math.isnan(facts["step"]):
         return text
-    name = formats.plain(attribute_word(str(kept.spec["attribute"])))
+    name = formats.plain(attribute_label(str(kept.spec["attribute"])))
     middle, low, high = (f"{100 * facts[key]:z.1f}" for key in ("slope", "slope_low", "slope_high"))
     return f"{text} {formats.number(facts['step'], 2)} more {name} costs another {middle} points ({low} to {high})."
 

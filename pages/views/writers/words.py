@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.curves.baseline import DENSE
 from engine.analysis.curves.working_levels import WORKING
 from engine.analysis.members.accuracy import MemberFacts, nesting_columns
 from engine.analysis.members.lines import FULL
@@ -17,7 +16,7 @@ from engine.analysis.members.splines import Curve
 from engine.analysis.members.spread import typical_half_width
 from pages.shared import formats
 from pages.shared.charts.style import GROUPS
-from pages.shared.names import BASELINE_LABELS
+from pages.shared.names import group_name
 
 SIGNIFICANT = 0.05
 SMALL = 30
@@ -36,14 +35,14 @@ DIGITS = ("digits", "mnist", "qmnist", "svhn")
 
 ATTRIBUTES = {
     "tilt": ("tilt", "how far strokes lean; 0 is upright, positive leans left"),
-    "abs_tilt": ("|tilt|", "how far strokes lean, to either side; 0 is upright"),
+    "abs_tilt": ("slant", "how far strokes lean, to either side; 0 is upright. The paper's absolute tilt"),
     "activation": ("activation", "mean brightness of the image, 0 to 1: how much ink"),
     "distance": ("distance", "how far the image is from the mean training image of its class"),
     "entropy": ("entropy", "how varied the pixel values are, in bits"),
 }
 
-PROSE = {"abs_tilt": "slant"}
-"""Names that read better in a sentence than in a list."""
+SIDE_BY_SIDE = ("abs_tilt", "activation", "distance")
+"""Attributes that are drawn beside each other where the examples have them."""
 
 LINES = {
     "intercept_before": "intercept before",
@@ -63,9 +62,9 @@ PAPER = {
     "all": (0.973, 0.006, 0.784, -0.138),
 }
 PAPER_SOURCE = (
-    "Paganini 2020, *Prune Responsibly*, Table 1: accuracy on |tilt|, LeNet on QMNIST, global magnitude, rewind, "
-    "98.6 % sparsity, 30 epochs a level. It prints no standard errors. Protocol, split and seeds here may differ, "
-    "so compare the direction, not the digits."
+    "Paganini 2020, *Prune Responsibly*, Table 1: accuracy on |tilt|, LeNet on QMNIST, global magnitude, "
+    "rewind (restart), 98.6 % sparsity, 30 epochs a level. It prints no standard errors. Protocol, split and seeds "
+    "here may differ, so compare the direction, not the digits."
 )
 
 
@@ -90,10 +89,10 @@ class NetworkLabel:
 
     @property
     def seeds(self) -> str:
-        """ "mean of 3 seeds" or "seed 2 alone"."""
+        """ "average of 3 training runs" or "seed 2 alone"."""
         if self.seed is not None:
             return f"seed {self.seed} alone"
-        return f"mean of {self.n_seeds} seeds" if self.n_seeds > 1 else "one seed"
+        return f"average of {formats.seeds(self.n_seeds)}" if self.n_seeds > 1 else "one training run"
 
 
 def series_columns(members: pd.DataFrame) -> list[str]:
@@ -106,9 +105,10 @@ def attribute_label(name: str) -> str:
     return ATTRIBUTES[name][0] if name in ATTRIBUTES else name.replace("_", " ")
 
 
-def attribute_word(name: str) -> str:
-    """An attribute's name within a sentence."""
-    return PROSE.get(name, attribute_label(name))
+def shown_attributes(known: Sequence[str]) -> list[str]:
+    """The attributes that are drawn beside each other: the usual three, or the first three that there are."""
+    usual = [name for name in SIDE_BY_SIDE if name in known]
+    return usual or list(known)[: len(SIDE_BY_SIDE)]
 
 
 def member_words(member: str, dataset: str) -> Words:
@@ -123,7 +123,7 @@ def worst_sentence(facts: MemberFacts, worst: str, moment: NetworkLabel, of: Wor
     if facts.worst is None:
         return ""
     member = formats.plain(of.member)
-    place = f"{formats.plain(where)}, " if where else ""
+    place = f"{formats.plain(where)}; " if where else ""
     few = ", too few to trust" if (facts.worst_n or 0) < SMALL else ""
     who = f"**{member} {formats.plain(worst)}** ({place}{formats.count(facts.worst_n or 0)} {of.examples}{few})"
     return (
@@ -137,18 +137,33 @@ def slope_sentence(changes: Sequence[SlopeChange], attribute: str, step: float, 
     """Whether more of the attribute goes with more loss: within series where there are several, each apart, pooled."""
     full, inside = changes[-1], next((row for row in changes if row.group == WITHIN and not row.reason), None)
     each = [row for row in changes[:-1] if row.group != WITHIN]
-    name, kind = formats.plain(attribute_word(attribute)), formats.plain(series.replace("_", " "))
+    name, kind = formats.plain(attribute_label(attribute)), formats.plain(series.replace("_", " "))
     change = inside or full
     if change.reason:
         return f"Whether more {name} goes with more loss cannot be told: {change.reason}."
     within = f", within one {kind}" if inside else ""
     text = f"{_slope_verdict(change, name, step)}{within}."
     if len(each) > 1:
-        apart = "; ".join(f"{formats.plain(row.group)} {loss_words(row, step)}" for row in each)
+        apart = "; ".join(f"{formats.plain(group_name(series, row.group))} {loss_words(row, step)}" for row in each)
         text += f" Points more lost, each {kind} apart: {apart}."
     if inside and not inside.low <= full.slope_change <= inside.high:
         text += f" Do not pool the {kind}: they differ in both {name} and loss (Simpson's paradox)."
     return text
+
+
+def slope_title(changes: Sequence[SlopeChange], attribute: str) -> str:
+    """What the small charts show of the attribute that was asked for; markdown."""
+    name = formats.plain(attribute_label(attribute))
+    change = next((row for row in changes if row.group == WITHIN and not row.reason), changes[-1])
+    if change.reason or change.low <= 0 <= change.high:
+        return f"Whether more {name} goes with more loss is open"
+    return f"More {name} goes with {'more' if change.slope_change < 0 else 'less'} loss"
+
+
+def scatter_title(table: pd.DataFrame, of: Words) -> str:
+    """What before against after shows; markdown."""
+    n = int((table["change"] < 0).sum())
+    return f"{formats.count(n)} of {formats.count(len(table))} {formats.plain(of.members)} lose accuracy"
 
 
 def loss_words(change: SlopeChange, step: float) -> str:
@@ -175,7 +190,7 @@ def _slope_verdict(change: SlopeChange, name: str, step: float) -> str:
 
 def curve_sentence(curve: Curve, attribute: str) -> str:
     """Whether a straight line serves, or both too little and too much of the attribute go with loss."""
-    name = formats.plain(attribute_word(attribute))
+    name = formats.plain(attribute_label(attribute))
     if curve.reason:
         return f"Whether the effect of {name} is straight cannot be told: {curve.reason}."
     p = formats.p_value(curve.p_bend)
@@ -204,9 +219,9 @@ def cautions(moment: NetworkLabel, n_missing: int, working: str, training: str) 
     if training:
         texts.append(training)
     if moment.n_seeds == 1:
-        texts.append("One seed only: another start of the training may hit others.")
+        texts.append("One training run only: another start may hit others.")
     if n_missing:
-        texts.append(f"{n_missing} more seed{'s' if n_missing > 1 else ''} did not get this far.")
+        texts.append(f"{n_missing} more training run{'s' if n_missing > 1 else ''} did not get this far.")
     return texts
 
 
@@ -225,11 +240,11 @@ def scatter_caution(table: pd.DataFrame, of: Words, n_left_out: int) -> str:
     return text
 
 
-def table_one(changes: pd.DataFrame) -> pd.DataFrame:
+def table_one(changes: pd.DataFrame, series: str = "") -> pd.DataFrame:
     """Lines before and after and the test of their change, a column per series: estimate (standard error)."""
     columns = {"": ["n", *LINES.values(), "change of slope", "95 % interval", "p"]}
     for row in changes.to_dict("records"):
-        name = NAMES.get(row["group"], str(row["group"]))
+        name = NAMES.get(row["group"], group_name(series, str(row["group"])))
         columns[name] = [
             formats.count(row["n"]),
             *(_estimate(row[key], row[f"{key}_se"]) for key in (*LINES, "slope_change")),
@@ -245,12 +260,12 @@ def paper_table() -> pd.DataFrame:
 
 
 def hardest_table(
-    top: pd.DataFrame, member: str, series: str | None, attribute: str | None, of: Words, kind: str = DENSE
+    top: pd.DataFrame, member: str, series: str | None, attribute: str | None, of: Words
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The members that lose most as a table with bars, and how its columns are drawn; `kind` is the baseline's."""
+    """The members that lose most as a table with bars, and how its columns are drawn."""
     table = pd.DataFrame({of.member: top[member].astype(str)})
     if series:
-        table[series.replace("_", " ")] = top[series].astype(str)
+        table[series.replace("_", " ")] = [group_name(series, str(name)) for name in top[series]]
     table["n"] = [formats.count(n) + (" (few)" if n < SMALL else "") for n in top["n"]]
     table["loses (pt)"] = -100 * top["change"]
     table["before"], table["after"] = 100 * top["before"], 100 * top["after"]
@@ -262,7 +277,7 @@ def hardest_table(
     most = max(float(table["loses (pt)"].max()), 1.0) if len(table) else 1.0
     before, after = (
         st.column_config.ProgressColumn(label, format="%.1f %%", min_value=0, max_value=100)
-        for label in (f"before: {BASELINE_LABELS[kind].lower()}", "after")
+        for label in ("before", "after")
     )
     loss = st.column_config.ProgressColumn(format="%.1f", min_value=0, max_value=most, color="orange")
     return table, {"before": before, "after": after, "loses (pt)": loss}

@@ -125,7 +125,9 @@ def test_the_shipped_picture_is_small_and_says_its_finding() -> None:
     content = hero.payload(found, DEMO, experiment)
     assert content is not None and len(json.dumps(content)) < 300_000
     losses = found.pays.losses[found.stop]
-    assert f"{(losses.round(3) >= hero.PAYS).sum()} of {len(losses)} writers" in content["words"]["alt"]
+    n = int((losses.round(3) >= found.line.loss).sum())
+    assert f"{n} of {len(losses)} writers" in content["words"]["alt"] and n == found.n_paying
+    assert f"{n} of {len(losses)} writers lose 3 points or more; by chance alone 0 to" in hero.chance_sentence(found)
     assert formats.points_in_words(losses.max()) in content["words"]["alt"]
 
 

@@ -176,19 +176,19 @@ def record(root: Path, baseline: str, treatment: str) -> RecordFacts:
 
 
 def test_an_address_that_names_no_baseline_falls_back(root: Path, open_page: OpenPage) -> None:
-    app = open_page("pages/class_curves.py", "own", root, baseline="the moon", treatment="Finetune")
+    app = open_page("pages/class_curves.py", "own", root, baseline="the moon", treatment="Keep training")
     assert app.selectbox(key="baseline").value == BASELINE_LABELS[CONTROL]
 
 
 def test_the_choice_goes_along_to_other_pages(root: Path, open_page: OpenPage) -> None:
-    app = open_page("app.py", "own", root, baseline=BASELINE_LABELS[DENSE], treatments="Finetune")
+    app = open_page("app.py", "own", root, baseline=BASELINE_LABELS[DENSE], treatments="Keep training")
     assert "trained as long" not in words(app)
     links = [link.proto.query_string for link in app.main.get("page_link")]
     assert links and all("baseline=Dense" in link for link in links)
 
 
 def test_a_study_without_control_says_dense(study_root: Path, open_page: OpenPage) -> None:
-    app = open_page("pages/subgroups.py", "planted", treatment="Finetune")
+    app = open_page("pages/subgroups.py", "planted", treatment="Keep training")
     assert baseline_name(DENSE) in words(app) and baseline_name(CONTROL) not in words(app)
 
 

@@ -1,10 +1,13 @@
 """No page says what the word list in docs/words.md has replaced."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from engine.analysis.unfairness import UNFAIRNESS
+from engine.pruning.schedules import TREATMENTS
 from pages.shared.menu import MENU
 from tests.pages.conftest import TOP, OpenPage
 
@@ -39,7 +42,11 @@ def read(app: Any) -> str:
     """All that a page says, labels and helps included."""
     texts = [str(part.value) for kind in PARTS for part in app.get(kind)]
     for kind in (*CONTROLS, "expander"):
-        texts += [f"{getattr(part, 'label', '')} {getattr(part, 'help', '')}" for part in app.get(kind)]
+        names = ("label", "help", "options")
+        texts += [" ".join(str(getattr(part, name, "")) for name in names) for part in app.get(kind)]
+    texts += [
+        " ".join(map(str, part.value.columns)) for kind in ("table", "arrow_data_frame") for part in app.get(kind)
+    ]
     return "\n".join(texts)
 
 
@@ -53,3 +60,11 @@ def test_page_says_nothing_that_was_replaced(open_page: OpenPage, file: str) -> 
 def test_a_replaced_word_is_seen() -> None:
     assert len(replaced()) > 10
     assert found("Upload the sidecar") == ["Sidecar"] and found("a motorcycle") == []
+
+
+def test_a_replaced_name_in_a_table_reaches_pages_and_is_found(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(UNFAIRNESS, "max_min", replace(UNFAIRNESS["max_min"], label="Max - min"))
+    monkeypatch.setitem(TREATMENTS, "rewind", replace(TREATMENTS["rewind"], phrase="with rewind"))
+    assert set(found(read(open_page("pages/class_curves.py", "planted")))) == {"Max - min", "with rewind"}

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from engine.analysis.members.accuracy import n_losing
-from engine.analysis.members.permutation import NO_CHANGE, NO_MEMBERS, permuted, strata
+from engine.analysis.members.permutation import NO_CHANGE, NO_MEMBERS, STEADY, n_paying, pay_line, permuted, strata
 
 
 def made(
@@ -102,3 +102,25 @@ def test_what_cannot_be_dealt_says_why() -> None:
     assert permuted(change, np.zeros_like(member), label).reason == NO_MEMBERS
     alike = permuted(-label / 10, member, label)
     assert alike.reason == NO_CHANGE and np.isnan(alike.p)
+
+
+def test_by_chance_alone_about_one_in_a_hundred_pays() -> None:
+    random = np.random.default_rng(5)
+    member = np.repeat(np.arange(200), 50)
+    change = random.choice([-1.0, 0.0, 1.0], len(member), p=[0.06, 0.9, 0.04])
+    line = pay_line(change, member, np.zeros(len(member), int))
+    by_hand = -change.mean() + stats.norm.ppf(0.99) * change.std() / np.sqrt(50)
+    assert line.loss == pytest.approx(by_hand, abs=0.02)
+    assert 200 * line.loss == pytest.approx(round(200 * line.loss))
+    assert line.low <= 2 <= line.high + 1 and line.high <= 6 and line.n_draws > 0
+
+
+def test_who_loses_everything_pays_and_a_steady_total_has_the_least_line() -> None:
+    member = np.repeat(np.arange(20), 100)
+    change = np.zeros(len(member))
+    change[member == 3] = -1
+    found = pay_line(change, member, np.zeros(len(member), int))
+    losses = -np.bincount(member, change) / 100
+    assert n_paying(losses, found.loss) == 1 and found.high < 20
+    assert pay_line(np.zeros(40), np.repeat([0, 1], 20), np.zeros(40, int)).loss == STEADY
+    assert pay_line(change[:100], member[:100], np.zeros(100, int)).reason == NO_MEMBERS

@@ -69,7 +69,7 @@ def test_names_that_would_break_a_link_or_markdown_survive(study_root: Path, mon
 def test_a_page_opens_on_the_candidate(open_page: OpenPage, frame: Frame, file: str) -> None:
     app = open_page(file, "planted", candidate=text_of(frame, "smaller"))
     assert app.selectbox(key="technique").value == "Layer random"
-    assert app.selectbox(key="treatment").value == "Finetune"
+    assert app.selectbox(key="treatment").value == "Keep training"
     if app.select_slider:
         assert app.select_slider(key="level").value == LEVEL
     assert "Layer random, finetune" in card(app) and "*smaller*" in card(app)
