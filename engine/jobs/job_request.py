@@ -1,6 +1,5 @@
 """What a job is asked to do, as its folder keeps it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,6 +9,8 @@ from engine.run_spec import SCHEMA, RunSpec, settings, spec_from_settings
 from engine.specs.checks import validate_spec
 from engine.specs.experiment_names import ExperimentName
 from engine.specs.preset import Preset
+from engine.store.files import sealed_json, unsealed_json
+from engine.store.verification.notes import REQUEST_FIELDS
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class JobRequest:
             "names": [asdict(name) for name in preset.names],
             **{name: getattr(self, name) for name in _OTHERS},
         }
-        return json.dumps(values, indent=1).encode()
+        return sealed_json(values, indent=1)
 
 
 _OTHERS = ("data", "device", "workers", "hours", "gigabytes", "ray", "trust")
@@ -51,7 +52,7 @@ _OTHERS = ("data", "device", "workers", "hours", "gigabytes", "ray", "trust")
 def read_request(content: bytes) -> JobRequest:
     """The request that `content` made; one that is not whole is refused."""
     try:
-        values = json.loads(content)
+        values = unsealed_json(content, [REQUEST_FIELDS])
         if values["schema"] != SCHEMA:
             raise PruneScopeError(f"This job was asked for by another version: schema {values['schema']!r}.")
         specs = tuple(spec_from_settings(run) for run in values["runs"])

@@ -5,7 +5,6 @@ same example, both marks are kept, and the later one stands.
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +15,7 @@ import pandas as pd
 from engine.access import check_may_write
 from engine.errors import PruneScopeError
 from engine.run_spec import SCHEMA
-from engine.store.files import write_file
+from engine.store.files import sealed_json, unsealed_json, write_file
 from engine.store.people.journal import note_deed
 from engine.store.study import Study
 
@@ -29,6 +28,9 @@ MARKS: Mapping[str, str] = {
 COLUMNS = ("example", "mark", "note", "time", "who", "model")
 LONGEST_NOTE = 1000
 LONGEST_NAME = 200
+_FIRST_FIELDS = {"schema", "example", "mark", "note", "time"}
+_UNSEALED = (_FIRST_FIELDS, _FIRST_FIELDS | {"who", "model"})
+"""Fields of marks that the first engines wrote, which had no checksum."""
 _MOST = 2**31
 """Examples that a table may have."""
 
@@ -54,7 +56,7 @@ def write_mark(study: Study, examples: str, example: int, mark: str | None, note
         "who": who,
         "model": model[:LONGEST_NOTE],
     }
-    write_file(_folder(study, examples) / f"{_stem(int(example), who)}.json", json.dumps(values).encode())
+    write_file(study.path / mark_file(examples, int(example), who), sealed_json(values))
     note_deed(study.path, who, "marked" if mark else "took a mark back", f"{examples} {example}: {mark or 'none'}")
 
 
@@ -81,6 +83,11 @@ def broken_marks(study: Study) -> list[str]:
     return [path.relative_to(study.path).as_posix() for path in files if path.suffix != ".json" or _read(path) is None]
 
 
+def mark_file(examples: str, example: int, who: str) -> str:
+    """Where a person's mark of an example lies in the study."""
+    return f"{FOLDER}/{examples}/{_stem(example, who)}.json"
+
+
 def marks_stamp(study: Study, examples: str) -> int:
     """A number that changes with the marks."""
     folder = _folder(study, examples)
@@ -98,7 +105,7 @@ def _stem(example: int, who: str) -> str:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        values = json.loads(path.read_bytes())
+        values = unsealed_json(path.read_bytes(), _UNSEALED)
         if values["schema"] != SCHEMA or values["mark"] not in (None, *MARKS):
             return None
         example, texts = int(values["example"]), [values["note"], values.get("who", ""), values.get("model", "")]

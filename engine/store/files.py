@@ -7,10 +7,11 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 from engine.errors import PruneScopeError
 from engine.store.process_identity import ProcessIdentity, is_alive, this_process
@@ -179,6 +180,29 @@ def embed_checksum(content: bytes) -> bytes:
 def checksum_ok(content: bytes, seal: bytes) -> bool:
     """Whether the content is what was sealed."""
     return file_digest(content.replace(seal, PLACEHOLDER)).encode() == seal
+
+
+def sealed_json(values: Mapping[str, Any], indent: int | None = None) -> bytes:
+    """The values as JSON with the digest of the file in it."""
+    sealed = {**values, "sha256": PLACEHOLDER.decode()}
+    return embed_checksum(json.dumps(sealed, indent=indent, allow_nan=False).encode())
+
+
+def unsealed_json(content: bytes, older: Collection[Collection[str]] = ()) -> dict[str, Any]:
+    """The values of such a file; ValueError where it is not what was sealed.
+
+    Older engines did not seal every kind of file: one with just the fields that `older` allows will do.
+    """
+    values = json.loads(content)
+    if not isinstance(values, dict):
+        raise ValueError("it holds no facts by name")
+    if "sha256" not in values:
+        if set(values) not in map(set, older):
+            raise ValueError("it has no checksum")
+        return values
+    if not checksum_ok(content, str(values.pop("sha256")).encode()):
+        raise ValueError("its checksum differs from its content")
+    return values
 
 
 def checked_tensors(path: Path, place: str = "", says_place: bool = True) -> bytes:

@@ -35,11 +35,19 @@ def to_parquet(table: pd.DataFrame | pa.Table, kind: str, seal: bool = False, da
     return embed_checksum(buffer.getvalue()) if seal else buffer.getvalue()
 
 
-def from_parquet(content: bytes, name: str, columns: list[str] | None = None) -> pa.Table:
-    """The table in these bytes; `name` is what an error calls them. A file with a seal must be what was sealed."""
+def from_parquet(content: bytes, name: str, columns: list[str] | None = None, kind: str = "") -> pa.Table:
+    """The table in these bytes; `name` is what an error calls them. A file with a seal must be what was sealed.
+
+    `kind` is what it should say of itself; the first engines wrote only the first word of that.
+    """
     seal = seal_of(content)
     if seal and not checksum_ok(content, seal):
         raise PruneScopeError(f"{name} is damaged: its checksum differs from its content.")
+    if kind and (said := _facts_of(content, name).get(_KIND, b"").decode(errors="replace")) not in (
+        kind,
+        kind.split()[0],
+    ):
+        raise PruneScopeError(f"{name} is damaged: it was written as {said}, not as {kind}.")
     pieces = list(parquet_pieces(content, name, columns, is_sealed=seal is not None))
     return pieces[0] if len(pieces) == 1 else pa.concat_tables(pieces)
 
@@ -66,6 +74,14 @@ def _check_facts(facts: Mapping[bytes, bytes], name: str, is_sealed: bool) -> No
     unknown = set(facts) - {_VERSION, _KIND, _DATA, b"ARROW:schema", *((_SEAL,) if is_sealed else ())}
     if unknown:
         raise PruneScopeError(f"{name} is damaged: it says {sorted(unknown)[0]!r} of itself, which no engine writes.")
+
+
+def _facts_of(content: bytes, name: str) -> dict[bytes, bytes]:
+    try:
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            return dict(file.metadata.metadata or {})
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise PruneScopeError(f"{name} is damaged: {error}.") from error
 
 
 def data_of(content: bytes) -> str:

@@ -14,7 +14,7 @@ from engine.store import catalog
 from engine.store.files import remove_folder, write_file
 from engine.store.parquet import data_of, from_parquet, seal_of, to_parquet
 from engine.store.run_files import RunFiles, RunRecord
-from engine.store.run_tables import decode
+from engine.store.run_tables import decode, offset_type
 from engine.store.validation import VALIDATION, split_rows
 
 _CLASSES, _TRAINING = ".classes", "-train"
@@ -111,12 +111,12 @@ class Study(RunFiles):
 
     def _read_examples(self, table: str, columns: list[str] | None = None) -> pd.DataFrame:
         file = f"examples/{table}.parquet"
-        return from_parquet(self.read_bytes(file), file, columns).to_pandas()
+        return from_parquet(self.read_bytes(file), file, columns, kind=f"examples {table}").to_pandas()
 
     def _write_examples(self, table: str, rows: pd.DataFrame, data: str = "") -> None:
         path = self.path / "examples" / f"{table}.parquet"
         if not path.exists():
-            write_file(path, to_parquet(rows, "examples", seal=True, data=data))
+            write_file(path, to_parquet(rows, f"examples {table}", seal=True, data=data))
 
     def _example_files(self) -> set[str]:
         return {path.name.removesuffix(".parquet") for path in (self.path / "examples").glob("*.parquet")}
@@ -184,8 +184,10 @@ class Study(RunFiles):
         file = "predictions.parquet"
         rows = from_parquet(self.run_file(key, file, record), f"runs/{key}/{file}", columns).to_pydict()
         name = examples_name(record.spec)
-        labels = self.examples(name)["label"].to_numpy()
-        return rows, labels, len(self.class_facts(name))
+        labels, n_classes = self.examples(name)["label"].to_numpy(), len(self.class_facts(name))
+        if any(len(offset) != len(labels) * offset_type(n_classes).itemsize for offset in rows["offset"]):
+            raise PruneScopeError(f"examples/{name} has {len(labels):,} examples, which run {key} was not tested on.")
+        return rows, labels, n_classes
 
     # -- work in progress ---------------------------------------------------------------------------------------
 

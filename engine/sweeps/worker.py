@@ -1,6 +1,5 @@
 """One run of a sweep: claimed, computed, and its failure kept; what a pool's process and a Ray task both do."""
 
-import json
 import time
 import traceback
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from engine.import_path import trusting
 from engine.run_spec import RunSpec, Watcher
 from engine.specs.registration import OwnRows
 from engine.store.claims import claim
-from engine.store.files import write_file
+from engine.store.files import sealed_json, write_file
 from engine.store.study import Study
 
 RunState = Literal["done", "found", "busy", "failed"]
@@ -114,6 +113,6 @@ def failure_file(study: Study, key: str) -> Path:
 def note_failure(study: Study, key: str, reason: str) -> None:
     """Keep the reason of a failed run, where there is room for it."""
     try:
-        write_file(failure_file(study, key), json.dumps({"run": key, "reason": reason}, indent=1).encode())
+        write_file(failure_file(study, key), sealed_json({"run": key, "reason": reason}, indent=1))
     except PruneScopeError:
         pass  # a full disk: the reason still reaches whoever started the sweep

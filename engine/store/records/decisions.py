@@ -2,9 +2,9 @@
 
 Each is a folder `decisions/<id>/` that appears whole: `record.json`, files that go with it, and one `event-NNNN.json`
 per step. Events are added and never changed; each names the digest of what stood before it and holds its own.
+`steps.json` says how many there are and what the last one is, so that none can go unseen.
 """
 
-import json
 import re
 import unicodedata
 import uuid
@@ -16,16 +16,22 @@ from typing import Any
 
 from engine.access import SIGN_IN, access_mode, check_may_write
 from engine.errors import PruneScopeError
-from engine.run_spec import SCHEMA
 from engine.store.files import (
-    PLACEHOLDER,
-    checksum_ok,
-    embed_checksum,
     file_digest,
     publish,
     remove_folder,
     temporary_beside,
     write_file,
+)
+from engine.store.records.decision_steps import (
+    STEPS,
+    check_steps,
+    count_steps,
+    event_name,
+    event_names,
+    sealed,
+    steps_content,
+    unsealed,
 )
 from engine.store.study import Study
 
@@ -34,7 +40,7 @@ PROPOSED, APPROVED, WITHDRAWN, SUPERSEDED = "proposed", "approved", "withdrawn",
 FOLLOWS = {PROPOSED: (APPROVED, WITHDRAWN), APPROVED: (WITHDRAWN,)}
 """What a decision may become by an event of its own; superseded it is by the approval of another."""
 LONGEST_NAME, LONGEST_NOTE = 100, 2000
-ID, _EVENT = re.compile(r"\d{8}-[0-9a-f]{8}"), re.compile(r"event-(\d{4})\.json")
+ID = re.compile(r"\d{8}-[0-9a-f]{8}")
 
 
 @dataclass(frozen=True)
@@ -92,13 +98,14 @@ def propose(
     if supersedes:
         _check_replaceable(study, supersedes)
     beside = {name: file_digest(content) for name, content in (files or {}).items()}
-    facts = _sealed({"schema": SCHEMA, "record": dict(record), "files": beside})
-    contents = {**(files or {}), FACTS: facts, _event_name(1): _event_content(event, file_digest(facts))}
+    facts = sealed({"record": dict(record), "files": beside, "counted": True})
+    first = _event_content(event, file_digest(facts))
+    contents = {**(files or {}), FACTS: facts, event_name(1): first, STEPS: steps_content(1, first)}
     key = f"{datetime.now(UTC):%Y%m%d}-{uuid.uuid4().hex[:8]}"
     aside = temporary_beside(study.path / FOLDER / key)
     try:
         for name, content in contents.items():
-            if Path(name).name != name or name.startswith("."):
+            if Path(name).name != name or name.startswith(".") or name in {FACTS, STEPS} & beside.keys():
                 raise PruneScopeError(f"{name!r} cannot be the name of a decision's file.")
             write_file(aside / name, content)
         if not publish(aside, study.path / FOLDER / key):
@@ -204,10 +211,11 @@ def _add(study: Study, decision: Decision, event: Event) -> Decision:
         raise PruneScopeError(f"The decision {decision.id} is {decision.status}: {rule}.")
     folder, n = study.path / FOLDER / decision.id, len(decision.events)
     try:
-        before = file_digest((folder / _event_name(n)).read_bytes())
-        write_file(folder / _event_name(n + 1), _event_content(event, before), replace=False)
+        before = file_digest((folder / event_name(n)).read_bytes())
+        write_file(folder / event_name(n + 1), _event_content(event, before), replace=False)
     except FileExistsError as error:
         raise PruneScopeError(f"Somebody else has just changed the decision {decision.id}; look again.") from error
+    count_steps(folder)
     return read_decision(study, decision.id)
 
 
@@ -221,19 +229,22 @@ def _read(folder: Path) -> Decision:
     """A decision as its files say, by itself; refused where a file is missing, changed or out of order."""
     try:
         facts = (folder / FACTS).read_bytes()
-        known = _unsealed(facts)
-        names = sorted(path.name for path in folder.iterdir() if _EVENT.fullmatch(path.name))
-        if not names or names != [_event_name(n) for n in range(1, len(names) + 1)]:
+        known = unsealed(facts)
+        names = event_names(folder)
+        if not names or names != [event_name(n) for n in range(1, len(names) + 1)]:
             raise ValueError("a step of its history is missing")
-        events, before = [], file_digest(facts)
+        events, digests, before = [], [], file_digest(facts)
         for name in names:
             content = (folder / name).read_bytes()
-            values = _unsealed(content)
+            values = unsealed(content)
             if values["previous"] != before:
                 raise ValueError(f"{name} does not follow what stands before it")
             events.append(Event(*(str(values[field]) for field in ("action", "who", "time", "note", "supersedes"))))
             before = file_digest(content)
+            digests.append(before)
         _check_history(events)
+        if known.get("counted"):
+            check_steps(folder, digests)
         record, files = known["record"], known["files"]
         if not isinstance(record, dict) or not isinstance(files, dict) or any(Path(n).name != n for n in files):
             raise ValueError("its record holds no facts by name")
@@ -253,27 +264,9 @@ def _check_history(events: list[Event]) -> None:
             raise ValueError("it was approved by who proposed it")
 
 
-def _sealed(values: Mapping[str, Any]) -> bytes:
-    """The values as JSON with the digest of the file in it."""
-    return embed_checksum(json.dumps({**values, "sha256": PLACEHOLDER.decode()}, indent=1, allow_nan=False).encode())
-
-
-def _unsealed(content: bytes) -> dict[str, Any]:
-    values = json.loads(content)
-    if values["schema"] != SCHEMA:
-        raise ValueError(f"it has schema version {values['schema']}; this engine reads {SCHEMA}")
-    if not checksum_ok(content, str(values["sha256"]).encode()):
-        raise ValueError("its checksum differs from its content")
-    return dict(values)
-
-
 def _event_content(event: Event, previous: str) -> bytes:
     facts = {name: getattr(event, name) for name in ("action", "who", "time", "note", "supersedes")}
-    return _sealed({"schema": SCHEMA, **facts, "previous": previous})
-
-
-def _event_name(number: int) -> str:
-    return f"event-{number:04}.json"
+    return sealed({**facts, "previous": previous})
 
 
 def _checked_note(note: str) -> str:

@@ -3,7 +3,6 @@
 What is broken is named and set aside, so that nobody reads it and a sweep makes it again.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,14 +16,13 @@ from engine.store.analyses import broken_analyses
 from engine.store.annotations import broken_marks
 from engine.store.files import checked_tensors, publish, remove_folder, write_file
 from engine.store.images import image_sets, read_images
+from engine.store.people.journal import SET_ASIDE, note_deed
 from engine.store.records.decisions import broken_decisions
 from engine.store.records.measures import FILE as MEASURES
 from engine.store.records.measures import broken_measures
 from engine.store.study import Study
+from engine.store.verification.notes import broken_journal, broken_notes, lost_marks
 from engine.store.verification.run_checks import Tested, check_runs, in_words
-
-NOTES = ("decisions", "failures", "jobs")
-"""Folders of small JSON files: choices that people made, why runs failed, what was asked for in the background."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,9 @@ def verify_study(study: Study, workers: int = 1, only: Sequence[str] | None = No
     found += [Fault(name, "It is no mark that was written here.") for name in broken_marks(study)]
     found += [Fault(*one) for one in broken_decisions(study)]
     found += [Fault(MEASURES, reason)] if (reason := broken_measures(study)) else []
-    return found + list(_broken_notes(study)) + list(_broken_snapshots(study))
+    found += [Fault(name, "It is missing, and the journal knows of it.") for name in lost_marks(study)]
+    found += [Fault(*one) for one in (*broken_journal(study), *broken_notes(study))]
+    return found + list(_broken_snapshots(study))
 
 
 def set_aside(study: Study, fault: Fault) -> str:
@@ -93,7 +93,10 @@ def set_aside(study: Study, fault: Fault) -> str:
         for path in files:
             publish(path, target / path.name)
         return _note(study, target, fault)
-    if kind in ("marks", *NOTES):
+    if kind in ("marks", "decisions", "failures", "jobs"):
+        note_deed(study.path, "", SET_ASIDE, fault.name)
+        if not (study.path / fault.name).exists():
+            return "lost; the journal says so"
         target = _new_folder(study, name.replace("/", "-"))
         publish(study.path / fault.name, target / Path(name).name)
         return _note(study, target, fault)
@@ -150,18 +153,6 @@ def _check_images(study: Study, name: str, tested: Mapping[str, Tested]) -> None
     labels = [known.labels for other, known in tested.items() if other == name or other.startswith(f"{name}-")]
     if read is not None and not any(np.array_equal(read[1], known) for known in labels):
         raise ValueError("its labels are not those of any examples here")
-
-
-def _broken_notes(study: Study) -> Iterator[Fault]:
-    """Small files about runs and by people that cannot be read."""
-    for path in sorted(path for kind in NOTES for path in study.path.glob(f"{kind}/[!.]*.json")):
-        try:
-            if not isinstance(json.loads(path.read_bytes()), dict):
-                raise ValueError("it holds no facts by name")
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError, RecursionError) as error:
-            yield Fault(path.relative_to(study.path).as_posix(), f"It is damaged: {error}.")
 
 
 def _broken_snapshots(study: Study) -> Iterator[Fault]:

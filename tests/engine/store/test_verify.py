@@ -274,7 +274,7 @@ def test_small_files_that_cannot_be_read_are_found_and_set_aside(tmp_path: Path,
     study = made_study(tmp_path, 1)
     write_file(tmp_path / name, b'{"run": "a", "reason": "b"}')
     assert verify_study(study) == []
-    for content in (b'{"run": "a", "rea', b"[]", b"\xff{}"):
+    for content in (b'{"run": "a", "rea', b"[3]", b"\xff{}"):
         write_file(tmp_path / name, content)
         (fault,) = verify_study(study)
         assert fault.name == name and "set aside in broken/" in set_aside(study, fault)

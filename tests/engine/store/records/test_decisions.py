@@ -170,3 +170,27 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_there(study: Study) -> None
             old = new[0].id
         assert moment < 200
     assert seen == {"nothing", "proposed", "approved"} and os.listdir(study.path) == [FOLDER]
+
+
+def test_a_last_step_that_is_gone_is_found(study: Study) -> None:
+    key = propose(study, RECORD, "Ada")
+    approve(study, key, "Grace")
+    folder = study.path / FOLDER / key
+    kept = (folder / "event-0002.json").read_bytes()
+    (folder / "event-0002.json").unlink()
+    with pytest.raises(PruneScopeError, match="its history had 2 steps, and not all of them are there"):
+        read_decision(study, key)
+    assert broken_decisions(study) and not read_decisions(study)
+    (folder / "event-0002.json").write_bytes(kept)
+    assert read_decision(study, key).status == "approved"
+
+
+def test_a_kill_before_a_step_is_counted_loses_nothing(study: Study) -> None:
+    key = propose(study, RECORD, "Ada")
+    counted = (study.path / FOLDER / key / "steps.json").read_bytes()
+    approve(study, key, "Grace")
+    (study.path / FOLDER / key / "steps.json").write_bytes(counted)
+    assert read_decision(study, key).status == "approved"
+    assert withdraw(study, key, "Ada", "wrong data").status == "withdrawn"
+    (study.path / FOLDER / key / "event-0003.json").unlink()
+    assert broken_decisions(study)

@@ -1,0 +1,1 @@
+"""What nobody would think of: generated addresses, controls, damage, tables and orders of events."""
