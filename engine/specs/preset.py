@@ -173,7 +173,7 @@ class _Section:
         like = own.get("like")
         if like is not None and like not in self.shared:
             raise self.error(str(unknown_name(str(like), self.shared, "protocol")), "like", like)
-        return {**self.shared.get(like, {}), **{key: value for key, value in own.items() if key != "like"}}
+        return {**(self.shared[like] if like else {}), **{key: value for key, value in own.items() if key != "like"}}
 
     def _varied(self, grid: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Settings of the grid that have several values, and these."""

@@ -12,6 +12,7 @@ import pandas as pd
 from engine.analysis.binary_rates import MEASURES
 from engine.analysis.columns import is_mitigated
 from engine.analysis.curves.baseline import CONTROL, DENSE
+from engine.analysis.unfairness import UNFAIRNESS
 from engine.datasets.dataset_table import DATASETS
 from engine.import_path import object_name
 from engine.networks.network_table import NETWORKS
