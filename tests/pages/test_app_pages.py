@@ -164,7 +164,7 @@ def test_frontier_link_carries_the_frame(open_page: OpenPage) -> None:
 
 def test_one_seed_has_no_interval(open_page: OpenPage) -> None:
     said = words(open_page("app.py", "missing-class"))
-    assert "one seed only, which gives no interval" in said and "(one seed)" in said
+    assert "one training run only, which gives no interval" in said and "(one seed)" in said
 
 
 def test_overview_without_dense_says_what_is_missing(open_page: OpenPage) -> None:
@@ -187,11 +187,11 @@ EXPERIMENT = Experiment("qmnist", "writers", "lenet", "iterative", "20 levels")
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({}, "but class 8 loses 3.0 points (2.0 to 4.0) and series hsf4 loses 3.0 points (2.0 to 4.0)."),
+        ({}, "but class 8 loses 3.0 points (2.0 to 4.0) and students (hsf4) lose 3.0 points (2.0 to 4.0)."),
         ({"group_change": 0.01}, "but class 8 loses 3.0 points (2.0 to 4.0)."),
-        ({"class_high": 0.1}, "but series hsf4 loses 3.0 points (2.0 to 4.0)."),
+        ({"class_high": 0.1}, "but students (hsf4) lose 3.0 points (2.0 to 4.0)."),
         ({"class_high": 0.1, "group_high": 0.0}, "and no loss of a class or group can be told from chance."),
-        ({"class_low": np.nan, "class_high": np.nan}, "but class 8 loses 3.0 points (one seed) and series"),
+        ({"class_low": np.nan, "class_high": np.nan}, "but class 8 loses 3.0 points (one training run) and students"),
         ({"class_change": 0.0, "group_change": np.nan}, "and no class loses any."),
         ({"class_change": -0.004, "group_change": -0.002}, "and no class or group loses more than 0.4 points."),
     ],
@@ -206,7 +206,7 @@ def test_headline_adds_the_largest_loss_of_another_network() -> None:
     sure = {"class_change": -0.2, "class_low": -0.25, "class_high": -0.15}
     rows = pd.concat([flag(), flag(technique="l2_structured", sparsity=0.2, **sure)], ignore_index=True)
     said = flags.headline_sentence(rows, EXPERIMENT, NAMES)
-    assert "Under Channels by L2 with rewind, class 8 loses 20.0 points (15.0 to 25.0) at 20.0 % sparsity" in said
+    assert "Under Channels by L2 with restarts, class 8 loses 20.0 points (15.0 to 25.0) at 20.0 % sparsity" in said
     assert "L2" not in flags.headline_sentence(rows.iloc[:1], EXPERIMENT, NAMES)
     by_chance = rows.assign(class_high=[-0.02, 0.1])
     assert "L2" not in flags.headline_sentence(by_chance, EXPERIMENT, NAMES), "another loss is more than chance"
@@ -404,7 +404,7 @@ def test_method_counts_what_was_recorded(open_page: OpenPage) -> None:
 @pytest.mark.parametrize(
     ("epochs", "n_seeds", "expected"),
     [
-        (3, 2, "3 epochs (there 30), no random crop (there 4 pixels), no random mirror (there yes), 2 seeds so far"),
+        (3, 2, "3 epochs (there 30), no random crop (there 4 pixels), no random mirror (there yes), 2 training runs so far"),
         (30, 6, "As in Paganini 2020"),
     ],
 )
@@ -436,7 +436,7 @@ def test_runs_of_a_paper_s_preset_are_as_in_the_paper_but_for_their_seeds(
 
 def test_unequal_seeds_are_told_as_a_range() -> None:
     spec = load_preset("paper-qmnist").specs[0]
-    assert "3 to 5 seeds so far (there 6)" in protocol.difference_sentence(spec, 3, 5).replace("\\", "")
+    assert "3 to 5 training runs so far (there 6)" in protocol.difference_sentence(spec, 3, 5).replace("\\", "")
 
 
 def test_the_demo_preset_is_compared_with_its_papers() -> None:

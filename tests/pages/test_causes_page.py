@@ -90,7 +90,7 @@ def test_a_clear_arm_is_named_with_its_price() -> None:
     clear = {"gap": [-0.1], "gap_low": [-0.12], "gap_high": [-0.08]}
     price = {"accuracy": [-0.02], "accuracy_low": [-0.03], "accuracy_high": [-0.01]}
     said = arms.arm_sentence(curves, pd.DataFrame({**change, **clear, **price}), "gap", "class")
-    assert "**After pruning narrows it by 10.0 ± 2.0 points** and costs 2.0 ± 1.0 points of accuracy (5 seeds)" in said
+    assert "**After pruning narrows it by 10.0 ± 2.0 points** and costs 2.0 ± 1.0 points of accuracy (5 training runs)" in said
     worse = {"gap": [0.1], "gap_low": [0.08], "gap_high": [0.12]}
     assert "No arm narrows it" in arms.arm_sentence(curves, pd.DataFrame({**change, **worse, **price}), "gap", "class")
     vague = {"gap": [-0.1], "gap_low": [-0.3], "gap_high": [0.1]}
@@ -133,10 +133,10 @@ def test_who_has_not_chosen_starts_where_runs_were_mitigated(tmp_path: Path, ope
     for mitigation, levels in (("none", 3), ("none", 4), ("after", 4)):
         make_study(tmp_path / "two", mitigation=mitigation, levels=levels, **settings)
     fresh = open_page("pages/mitigation.py", "two", root=tmp_path)
-    assert "4 levels" in str(fresh.selectbox(key="protocol").value) and "No run here" not in words(fresh)
-    there = next(name for name in fresh.selectbox(key="protocol").options if "3 levels" in name)
+    assert "4 cuts" in str(fresh.selectbox(key="protocol").value) and "No run here" not in words(fresh)
+    there = next(name for name in fresh.selectbox(key="protocol").options if "3 cuts" in name)
     other = open_page("pages/mitigation.py", "two", root=tmp_path, protocol=there)
     assert "**No run here was mitigated.** These have some:" in words(other)
-    assert "4 levels" in str([link.proto.label for link in other.main.get("page_link")])
+    assert "4 cuts" in str([link.proto.label for link in other.main.get("page_link")])
     causes = open_page("pages/causes.py", "two", root=tmp_path)
     assert "--diagnose class" in words(causes), "no experiment has any: the way on is a command"

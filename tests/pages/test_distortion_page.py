@@ -70,7 +70,7 @@ def test_sentence_says_where_the_range_ends_and_why() -> None:
     details = distortion.detail_sentences(ranges, 0.99)
     assert "At ratio 4: accuracy +0.4 pt ± 0.0, alpha 0.95 ± 0.038, evens out." in details
     assert "At ratio 10: accuracy -2.0 pt ± 0.0, alpha 1.3 ± 0.038, intensifies." in details
-    assert "Mean of 4 seeds; at all of the 2 ratios from 2 to 4 both 99 % intervals lie on the good side." in details
+    assert "Mean of 4 training runs; at all of the 2 ratios from 2 to 4 both 99 % intervals lie on the good side." in details
     assert "At no ratio: RP." in details
 
 
@@ -85,7 +85,7 @@ def test_sentence_of_a_range_that_never_ends_and_of_none() -> None:
 
 def test_sentence_owns_up_to_doubt() -> None:
     wide = models_of(MP=[(0.5, 0.01, 0.99), (0.9, -0.2, 2.0)])
-    assert "LeNet on QMNIST can, by the mean of 4 seeds, be" in distortion.range_sentence(
+    assert "LeNet on QMNIST can, by the mean of 4 training runs, be" in distortion.range_sentence(
         helpful_ranges(cells(wide)), SERIES
     )
     one = models_of(1, MP=[(0.5, 0.01, 0.9)])
@@ -153,7 +153,7 @@ def test_cautions_name_few_seeds_collapse_missing_alpha_and_chance() -> None:
     models = MADE.assign(collapsed=MADE["ratio"] > 9)
     models.loc[models.index[0], ["alpha", "reason"]] = [np.nan, "no gap"]
     said = " ".join(distortion.cautions(cells(models), models, pd.DataFrame({"chance": [0.5, 0.001]})))
-    assert "Some cells have only 3 seeds" in said
+    assert "Some cells have only 3 training runs" in said
     assert "8 of 24 models put every example into one class" in said
     assert "1 models have no alpha: no gap." in said
     assert "In 1 of 2 runs" in said
@@ -246,7 +246,7 @@ def test_every_control_runs_and_stands_in_the_address(studies: Path, open_page: 
 def test_another_study_keeps_the_page_whole(open_page: OpenPage) -> None:
     page = open_page(PAGE, "planted", ratios=["1.67"])
     next(box for box in page.selectbox if box.label == "Study").set_value("tiny").run()
-    assert not page.exception and "only 1 seed" in words(page)
+    assert not page.exception and "only 1 training run" in words(page)
 
 
 def test_study_without_dense_levels_says_so(open_page: OpenPage) -> None:
@@ -256,7 +256,7 @@ def test_study_without_dense_levels_says_so(open_page: OpenPage) -> None:
 
 def test_one_seed_decides_nothing(open_page: OpenPage) -> None:
     page = open_page(PAGE, "missing-class")
-    assert "only 1 seed" in words(page) and "No test can be made" in words(page)
+    assert "only 1 training run" in words(page) and "No test can be made" in words(page)
     assert set(page.dataframe[0].value["Verdict"]) == {"? undecided"}
 
 

@@ -138,7 +138,7 @@ def test_measure_and_second_stakeholder_follow_the_address(page: Any, studies: P
 
 def test_filters_leave_points_out(page: Any) -> None:
     app = page("planted", techniques=["Layer random"], treatments=["Keep training"], threshold="60", weight="0.01")
-    assert "Layer random with finetune" in sentence(app)
+    assert "Layer random with continued training" in sentence(app)
     app.multiselect(key="techniques").set_value(["Global magnitude"]).run()
     assert not app.exception and "Global magnitude with finetune" in sentence(app)
     app.multiselect(key="techniques").set_value([]).run()

@@ -66,7 +66,7 @@ def test_a_card_says_why_and_asks_for_a_reason(open_page: OpenPage, frame: Frame
     app.text_input(key=f"reason-{number}").set_value("the plant has it already").run()
     app.button(key=f"pin-{number}").click().run()
     assert not app.exception and "the plant has it already" in in_address(app)
-    assert "Your candidate is another one: Layer random with finetune" in words(app)
+    assert "Your candidate is another one: Layer random with continued training" in words(app)
     assert any("Layer random, finetune" in str(part.value) for part in app.sidebar.markdown)
 
 

@@ -72,7 +72,7 @@ def test_a_page_opens_on_the_candidate(open_page: OpenPage, frame: Frame, file: 
     assert app.selectbox(key="treatment").value == "Keep training"
     if app.select_slider:
         assert app.select_slider(key="level").value == LEVEL
-    assert "Layer random, finetune" in card(app) and "*smaller*" in card(app)
+    assert "Layer random, keep training" in card(app) and "*smaller*" in card(app)
     app.selectbox(key="technique").set_value("Global magnitude").run()
     assert not app.exception and app.selectbox(key="technique").value == "Global magnitude"
 
