@@ -319,7 +319,7 @@ def test_sentence_names_the_class_that_falls_first(open_page: OpenPage, study_ro
 
 def test_a_class_without_examples_has_no_curve(open_page: OpenPage) -> None:
     said = words(open_page("pages/class_curves.py", "missing-class"))
-    assert "No test examples, so no curve: class 3." in said and "One seed gives no interval" in said
+    assert "No test examples, so no curve: class 3." in said and "One training run gives no interval" in said
 
 
 def test_curves_without_dense_say_so(open_page: OpenPage) -> None:
@@ -431,7 +431,7 @@ def test_runs_of_a_paper_s_preset_are_as_in_the_paper_but_for_their_seeds(
 ) -> None:
     for spec in load_preset(preset).specs:
         assert protocol.difference_sentence(spec, n_seeds).replace("\\", "") == f"As in {paper}."
-        assert f"4 seeds so far (there {n_seeds})" in protocol.difference_sentence(spec, 4).replace("\\", "")
+        assert f"4 training runs so far (there {n_seeds})" in protocol.difference_sentence(spec, 4).replace("\\", "")
 
 
 def test_unequal_seeds_are_told_as_a_range() -> None:

@@ -135,7 +135,7 @@ def test_alpha_stands_beside_the_controls(tmp_path: Path, open_page: OpenPage) -
     page = open_page(PAGE, "own", tmp_path)
     table = page.dataframe[0].value
     assert "Control" not in without and not page.exception
-    rewound = table.iloc[:, 0].str.contains("rewind")
+    rewound = table.iloc[:, 0].str.contains("restart")
     assert table[rewound]["Control"].isna().all() and table[~rewound]["Control"].notna().all()
     theirs = alphas(catalog.refresh(study).control_classes).pivot(index="seed", columns="level", values="alpha")
     mine = alphas(study.classes().query("treatment == 'finetune'")).pivot(index="seed", columns="level", values="alpha")
@@ -218,7 +218,7 @@ def test_page_answers_first_and_shows_all_its_parts(studies: Path, open_page: Op
     intervals, ratios, techniques = (frame.value for frame in page.dataframe)
     assert set(intervals["Verdict"].str[2:]) <= {"intensifies", "evens out", "undecided"}
     assert (intervals["Seeds"] == 4).all() and len(intervals) == 4 * 5
-    names = ("Global magnitude, rewind", "Global magnitude, finetune", "Layer random, rewind", "Layer random, finetune")
+    names = ("Global magnitude, restart", "Global magnitude, keep training", "Layer random, restart", "Layer random, keep training")
     assert tuple(ratios) == names and len(ratios) == 4 and len(techniques) == 6
     assert "paired by seed" in said and "Little pruning evens out" in said
 

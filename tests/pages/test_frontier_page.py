@@ -174,7 +174,7 @@ def test_third_dimension_is_drawn_on_demand(page: Any) -> None:
 @pytest.mark.parametrize("study", ["one-run", "one-seed", "one-level"])
 def test_one_seed_is_said(page: Any, study: str) -> None:
     app = page(study)
-    assert any("Means of 1 seed." in str(part.value) for part in app.caption) and "redrawn" not in sentence(app)
+    assert any("Means of 1 training run." in str(part.value) for part in app.caption) and "redrawn" not in sentence(app)
     assert "one seed cannot say how sure" in sentence(app)
     assert any("network with one seed" in str(part.value) for part in app.caption)
     assert shown(app, 0)["resamples"].isna().all()
@@ -294,7 +294,7 @@ def test_hover_says_what_a_person_would_ask(studies: Path) -> None:
     row = points.iloc[-1]
     for part in (technique_name(str(row["technique"])), formats.sparsity(row["sparsity"]), "nine: 25.0 %"):
         assert part in text
-    assert f"level {row['level']}" in text and "3 seeds" in text and formats.percent(row["accuracy"]) in text
+    assert f"level {row['level']}" in text and "3 training runs" in text and formats.percent(row["accuracy"]) in text
 
 
 def drawn(points: pd.DataFrame, choice: Choice, scale: str = "kept", **beside: Any) -> go.Figure:

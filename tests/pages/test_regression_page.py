@@ -195,7 +195,7 @@ def test_columns_that_repeat_others_are_said_together(many: Path) -> None:
     table = gathered(Study(many / "many")).table
     gone = table[~((table["treatment"] == "rewind") & (table["technique"] == "random_unstructured"))]
     sentences = coefficients.left_out_sentences(regression(Population(gone.reset_index(drop=True))))
-    assert sentences == ["Not in the fit: Rewind × Layer random: it is 0 in all rows."]
+    assert sentences == ["Not in the fit: Restart × Layer random: it is 0 in all rows."]
     three = (LeftOut("a", "it is 0 in all rows", term="treatment:technique"),) * 3
     several = coefficients.left_out_sentences(replaced(regression(Population(table)), left_out=three))
     assert several == [
@@ -209,7 +209,7 @@ def test_columns_that_repeat_others_are_said_together(many: Path) -> None:
         ("imbalance", "imbalance", "imbalance"),
         ("technique[T.l1_structured]", "technique", "Channels by L1"),
         ("np.exp(sparsity):dataset[T.kmnist]", "np.exp(sparsity):dataset", "exp(sparsity) × Kuzushiji-MNIST"),
-        ("treatment[T.rewind]:technique[T.a]:b]", "treatment:technique", "Rewind × a]:b"),
+        ("treatment[T.rewind]:technique[T.a]:b]", "treatment:technique", "Restart × a]:b"),
         ("I(x ** 2)", "I(x ** 2)", "I(x ** 2)"),
     ],
 )
