@@ -84,11 +84,14 @@ def sweep_display(preset: Preset, study: Study) -> Iterator[Listener]:
                 reach(event.run, event.level + (event.epoch == event.n_epochs))
                 return
             spec = by_key[event.key]
+            words = f"{spec.dataset} {spec.network} {spec.technique} {spec.treatment} seed {spec.seed}"
+            if event.state == "crowded":
+                console.print(f"{event.key} waits {words}. {event.reason}", soft_wrap=True, markup=False)
+                return
             if event.key not in recorded:
                 finished += 1
                 reach(event.key, len(planned_levels(spec)) + 1)
             bars.update(runs, completed=finished)
-            words = f"{spec.dataset} {spec.network} {spec.technique} {spec.treatment} seed {spec.seed}"
             console.print(
                 f"{finished}/{len(preset.specs)} {event.key} {event.state} {words} "
                 f"{event.seconds:.0f} s {event.reason.strip().splitlines()[-1] if event.reason else ''}",

@@ -29,7 +29,9 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
         action.add_argument("preset", help=f"a TOML file, or one of {', '.join(preset_names())}")
         _add_place(action, needs_study=name != "plan")
         action.set_defaults(act=act)
-    action.add_argument("--workers", type=int, default=0, help="processes (default: one per core, or four per GPU)")
+    action.add_argument(
+        "--workers", type=int, default=0, help="processes (default: one per core, or as many as the GPUs' memory holds)"
+    )
     action.add_argument("--ray", metavar="ADDRESS", help="run on a Ray cluster: its address, or `local`")
 
 
@@ -79,7 +81,7 @@ def run(options: Namespace) -> int:
 
                 results = run_on_ray(preset, context, options.ray, listen)
             else:
-                results = run_sweep(preset, context, options.workers or default_workers(options.device), listen)
+                results = run_sweep(preset, context, options.workers or None, listen)
     except KeyboardInterrupt:
         print("Stopped. Start the same command again to go on: finished runs and levels are kept.", file=sys.stderr)
         return 130

@@ -25,7 +25,6 @@ from engine.store.people.journal import now
 from engine.store.process_identity import this_process
 from engine.sweeps.sweep import run_sweep
 from engine.sweeps.worker import Result, RunContext
-from engine.sweeps.worker_count import default_workers
 
 LOOKS_EVERY = 0.5
 WEIGHS_EVERY = 30.0
@@ -74,8 +73,7 @@ class _Work:
             from engine.sweeps.ray_workers import run_on_ray
 
             return run_on_ray(request.preset, context, request.ray, self.listen)
-        workers = request.workers or default_workers(request.device)
-        return run_sweep(request.preset, context, workers, self.listen)
+        return run_sweep(request.preset, context, request.workers or None, self.listen)
 
     def _reached_limit(self) -> str:
         request = self.request

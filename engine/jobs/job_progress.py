@@ -70,9 +70,13 @@ class ProgressFile:
             if event.level and not math.isnan(event.accuracy):
                 heard.accuracies[event.level - 1] = event.accuracy
             return ""
-        heard.state = "failed" if event.state == "failed" else "done"
-        spec, n = heard.spec, self._n_there + self._count("done") + self._count("failed")
+        spec = heard.spec
         words = f"{spec.dataset} {spec.network} {spec.technique} {spec.treatment} seed {spec.seed}"
+        if event.state == "crowded":
+            heard.state, heard.epoch = "waiting", 0
+            return f"{event.key} waits: {words}. {event.reason}"
+        heard.state = "failed" if event.state == "failed" else "done"
+        n = self._n_there + self._count("done") + self._count("failed")
         reason = event.reason.strip().splitlines()[-1] if event.reason.strip() else ""
         return f"{n}/{self._n_runs} {event.key} {event.state}: {words}, {event.seconds:.0f} s. {reason}".rstrip()
 

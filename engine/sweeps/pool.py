@@ -14,7 +14,9 @@ from typing import Any
 
 from engine.run_spec import Progress, RunSpec
 from engine.runs import shared_images
+from engine.sweeps.gpu_memory import Memory, measured_memory
 from engine.sweeps.worker import Result, RunContext
+from engine.sweeps.worker_count import gpu_count
 
 
 @dataclass(frozen=True)
@@ -38,24 +40,26 @@ class _Member:
 class Pool:
     """So many processes, each with at most one run at a time; each starts with its first.
 
-    `method` is how they start: `spawn` is safe everywhere; `fork` is quicker where nothing computes in this process.
+    With `most` there are up to so many of them once the first has told how much of its GPU a run takes. `method` is
+    how they start: `spawn` is safe everywhere; `fork` is quicker where nothing computes in this process.
     """
 
-    def __init__(self, size: int, context: RunContext, method: str = "spawn") -> None:
+    def __init__(self, size: int, context: RunContext, method: str = "spawn", most: int = 0) -> None:
         self._context: Any = multiprocessing.get_context(method)
-        self._place, self._size = context, size
+        self._place, self._size, self._most = context, size, most
         self._images = shared_images.new_folder()
-        self._members: list[_Member] = []
+        self._members: dict[int, _Member] = {}
 
     def idle(self) -> int:
         """Number of runs that the pool could take now."""
-        return self._size - sum(bool(member.run) for member in self._members)
+        return max(0, self._size - self._n_at_work())
 
     def hand_out(self, spec: RunSpec) -> None:
         """Give a run to an idle member, or to a new one."""
-        member = next((member for member in self._members if not member.run), None)
+        member = next((member for member in self._members.values() if not member.run), None)
         if member is None:
-            self._members.append(member := self._start(len(self._members)))
+            number = next(number for number in range(self._size) if number not in self._members)
+            member = self._members[number] = self._start(number)
         member.run = spec.key
         try:
             member.pipe.send(spec)
@@ -64,35 +68,67 @@ class Pool:
 
     def events(self, seconds: float) -> Iterator[Event]:
         """What the members report within this time."""
-        by_handle: dict[Any, _Member] = {member.pipe: member for member in self._members}
-        by_handle |= {member.process.sentinel: member for member in self._members}
+        by_handle: dict[Any, _Member] = {member.pipe: member for member in self._members.values()}
+        by_handle |= {member.process.sentinel: member for member in self._members.values()}
         seen = {by_handle[handle].number: by_handle[handle] for handle in wait(list(by_handle), seconds)}
         for member in seen.values():
             is_alive = member.process.is_alive()  # asked first: what the dead sent last is still read
             try:
                 while member.pipe.poll():
                     event = member.pipe.recv()
+                    if isinstance(event, Memory):
+                        self._widen(event)
+                        continue
                     if isinstance(event, Result):
                         member.run = ""
+                        is_alive &= event.state != "crowded"  # only its end gives back what torch keeps for it
                     yield event
             except (EOFError, OSError):
                 is_alive = False
             if not is_alive:
                 yield from self._bury(member)
+        self._dismiss()
+
+    def halve(self) -> int:
+        """Do half as many runs at a time from now on, because memory ran out; how many that are.
+
+        Those that go on meanwhile may still be too many: then it is not halved again for another of them.
+        """
+        if self._n_at_work() < self._size:
+            self._size = max(1, self._size // 2)
+        self._most = 0
+        return self._size
 
     def close(self) -> None:
         """End all members at once; what they had finished is kept."""
-        for member in self._members:
+        for member in self._members.values():
             member.process.kill()
-        for member in self._members:
+        for member in self._members.values():
             member.process.join()
         shared_images.remove(self._images)
 
-    def _bury(self, member: _Member) -> Iterator[Lost]:
+    def _n_at_work(self) -> int:
+        return sum(bool(member.run) for member in self._members.values())
+
+    def _widen(self, memory: Memory) -> None:
+        """Take as many members as the memory of all GPUs holds, by what the first run took of its own."""
+        if self._most:
+            self._size = max(self._size, min(self._most, memory.n_runs * max(1, gpu_count(self._place.device))))
+        self._most = 0
+
+    def _dismiss(self) -> None:
+        """End idle members that are too many: they hold memory that others lack."""
+        for member in [member for member in self._members.values() if not member.run and member.number >= self._size]:
+            self._end(member)
+
+    def _end(self, member: _Member) -> None:
         member.process.kill()
         member.process.join()
         member.pipe.close()
-        self._members[member.number] = self._start(member.number)
+        del self._members[member.number]
+
+    def _bury(self, member: _Member) -> Iterator[Lost]:
+        self._end(member)
         if member.run:
             yield Lost(member.run)
 
@@ -110,11 +146,7 @@ class Pool:
 
 def device_of(device: str, number: int) -> str:
     """The device of a pool's member: with several GPUs they take turns, else all have the same."""
-    if device not in ("auto", "cuda"):
-        return device
-    import torch
-
-    n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    n_gpus = gpu_count(device)
     return f"cuda:{number % n_gpus}" if n_gpus > 1 else device
 
 
@@ -150,9 +182,16 @@ def _work(pipe: Connection, context: RunContext, parent: int, images: str) -> No
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     from engine.sweeps.worker import execute_run
 
+    is_measured = False
+
     def report(event: Progress | Result) -> None:
+        nonlocal is_measured
         try:
             pipe.send(event)
+            if not is_measured and isinstance(event, Progress) and event.level and event.epoch:
+                is_measured, memory = True, measured_memory(context.device)
+                if memory is not None:
+                    pipe.send(memory)
         except OSError:
             os._exit(1)  # the parent is gone; that is no failure of the run
 

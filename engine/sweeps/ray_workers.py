@@ -45,14 +45,14 @@ class _RayWorkers:
     def __init__(self, ray: Any, context: RunContext) -> None:
         self._ray, self._place = ray, context
         on_gpu = context.device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
-        self._share = {"num_gpus": GPU_SHARE, "num_cpus": 0} if on_gpu else {"num_cpus": 1}
+        self._share: dict[str, float] = {"num_gpus": GPU_SHARE, "num_cpus": 0} if on_gpu else {"num_cpus": 1}
         # Lost workers are the sweep's to retry: it knows which runs have been finished since.
         self._task = ray.remote(**self._share, max_retries=0, max_calls=0)(execute_run)
         self._out: dict[Any, str] = {}
 
     def idle(self) -> int:
         """Number of tasks that the window still takes."""
-        kind, share = ("GPU", GPU_SHARE) if "num_gpus" in self._share else ("CPU", 1)
+        kind, share = ("GPU", self._share["num_gpus"]) if "num_gpus" in self._share else ("CPU", 1)
         room = int(self._ray.cluster_resources().get(kind, 0) / share)
         return max(0, 2 * max(1, room) - len(self._out))
 
@@ -71,6 +71,15 @@ class _RayWorkers:
                 yield Result(key, "failed", str(error))
             except self._ray.exceptions.RayError:
                 yield Lost(key)
+
+    def halve(self) -> int:
+        """Give each run twice the part of a GPU; how many each has then, or 0 where they have one to themselves."""
+        share = 2 * self._share.get("num_gpus", 1)
+        if share > 1:
+            return 0
+        self._share["num_gpus"] = share
+        self._task = self._task.options(num_gpus=share)
+        return int(1 / share)
 
     def close(self) -> None:
         """Leave the cluster; a local one ends, and tasks of ours on another do."""

@@ -1,7 +1,7 @@
 """Many runs: which are there, which are wanted, and how a pool works through them, whatever happens to it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
 from engine.errors import PruneScopeError
@@ -15,6 +15,7 @@ from engine.store.files import remove_leftovers, write_file
 from engine.store.study import Study, examples_name
 from engine.sweeps.pool import Event, Lost, Pool
 from engine.sweeps.worker import Result, RunContext, ThisProcess, note_failure
+from engine.sweeps.worker_count import WorkerCount, as_many_as_fit
 
 MOST_LOSSES = 3
 """How often a run may take its process down before it counts as failed."""
@@ -49,6 +50,9 @@ class Workers(Protocol):
 
     def events(self, seconds: float) -> Iterator[Event]:
         """What they report within this time."""
+
+    def halve(self) -> int:
+        """Do fewer runs at a time, because memory ran out; how many, or 0 where they cannot be fewer."""
 
     def close(self) -> None:
         """End them at once."""
@@ -88,14 +92,16 @@ def prepare_study(study: Study, preset: Preset) -> None:
 
 
 def run_sweep(
-    preset: Preset, context: RunContext, workers: int, listen: Listener, method: str = "spawn"
+    preset: Preset, context: RunContext, workers: int | None, listen: Listener, method: str = "spawn"
 ) -> list[Result]:
-    """What each missing run came to, worked through by a pool; an interrupt loses only unfinished levels."""
-    if workers < 1:
+    """What each missing run came to, worked through by a pool of so many processes, or of as many as fit where that is
+    left open; an interrupt loses only unfinished levels."""
+    if workers is not None and workers < 1:
         raise PruneScopeError(f"workers is {workers}; allowed is 1 or more.")
+    count = WorkerCount(workers, workers) if workers is not None else as_many_as_fit(context.device)
     study = Study(context.study)
     prepare_study(study, preset)
-    return work_through(preset.specs, study, Pool(workers, context, method), listen)
+    return work_through(preset.specs, study, Pool(count.first, context, method, count.most), listen)
 
 
 def run_sweep_here(preset: Preset, context: RunContext, listen: Listener) -> list[Result]:
@@ -165,10 +171,18 @@ class _Sweep:
         if isinstance(event, Lost):
             self.losses[event.key] = self.losses.get(event.key, 0) + 1
             if self.losses[event.key] >= MOST_LOSSES:
-                reason = f"Its process died {MOST_LOSSES} times; is there enough memory?"
-                note_failure(self.study, event.key, reason)
-                return Result(event.key, "failed", reason)
+                return self._failed(event.key, f"Its process died {MOST_LOSSES} times; is there enough memory?")
+        elif event.state == "crowded":
+            n = self.workers.halve() if self.out else 0
+            if not n:
+                reason = f"It ran out of memory with no other run beside it; a smaller batch needs less. {event.reason}"
+                return self._failed(event.key, reason)
+            self.listen(replace(event, reason=f"Out of memory: at most {n} at a time from now on."))
         elif event.state != "busy":
             return event
         self.todo[event.key] = spec
         return None
+
+    def _failed(self, key: str, reason: str) -> Result:
+        note_failure(self.study, key, reason)
+        return Result(key, "failed", reason)

@@ -15,7 +15,8 @@ from engine.store.claims import claim
 from engine.store.files import sealed_json, write_file
 from engine.store.study import Study
 
-RunState = Literal["done", "found", "busy", "failed"]
+RunState = Literal["done", "found", "busy", "crowded", "failed"]
+"""`crowded`: there was not memory enough beside the others."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class RunContext:
 
 @dataclass(frozen=True)
 class Result:
-    """How one run of a sweep went: done now, found finished, busy elsewhere, or failed with its reason."""
+    """How one run of a sweep went: done now, found, busy elsewhere, without memory, or failed with its reason."""
 
     key: str
     state: RunState
@@ -70,12 +71,22 @@ def _compute(spec: RunSpec, study: Study, context: RunContext, watch: Watcher) -
     except Exception as error:  # the others go on; the reason is kept
         if study.has_run(spec.key) and not was_there:
             return "found", ""  # somebody took over while this process was frozen, and was first
+        if is_out_of_memory(error):
+            return "crowded", str(error)
         reason = str(error) if isinstance(error, PruneScopeError) else traceback.format_exc()
         note_failure(study, spec.key, reason)
         return "failed", reason
     failure_file(study, spec.key).unlink(missing_ok=True)
     notes = filter(None, (finished.mended, finished.stopped, finished.warned))
     return "done" if finished.computed else "found", " ".join(notes)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether memory ran out, on a GPU or in the machine."""
+    import torch
+
+    on_cpu = isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or on_cpu
 
 
 class ThisProcess:
@@ -100,6 +111,10 @@ class ThisProcess:
             time.sleep(seconds)
         else:
             yield execute_run(spec, self._context, self._watch)
+
+    def halve(self) -> int:
+        """One: there are no others that could wait."""
+        return 1
 
     def close(self) -> None:
         """Nothing: there is nobody to end."""

@@ -4,7 +4,7 @@ Every random choice comes from the generator that is passed in, drawn on the CPU
 layers draw by themselves follows from its seed.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -16,6 +16,7 @@ from engine.pruning.masks import apply_masks, prunable
 from engine.run_spec import RunSpec
 from engine.specs.learning import learning_rate
 from engine.training.best_epoch import BestEpoch
+from engine.training.captured_gradients import CapturedGradients, can_be_captured
 from engine.training.compaction import compacted_training
 from engine.training.fused.step_choice import fused_step
 from engine.training.seeding import seeded
@@ -157,14 +158,15 @@ class _EagerStep:
         self.factors: list[Tensor] = []
         self.momenta = [torch.zeros_like(parameter) for parameter in self.parameters] if self.spec.momentum else None
         self.adam = _adam(self.parameters, self.spec)
+        device, has_objective = self.parameters[0].device, job.objective is not None
+        is_captured = can_be_captured(network, job.spec, device, has_objective)
+        self.gradients = CapturedGradients(self._gradients) if is_captured else self._gradients
 
     def cut(self, masks: Mapping[str, Tensor]) -> None:
         self.factors = _as_factors(self.weights, masks)
 
     def take(self, batch: tuple[Tensor, ...], rate: float) -> None:
-        with torch.autocast(batch[0].device.type, torch.bfloat16, enabled=self.spec.precision == "mixed"):
-            loss = self._loss(*batch)
-        gradients = list(torch.autograd.grad(loss, self.parameters))
+        gradients = list(self.gradients(*batch))
         with torch.no_grad():
             if self.adam is not None:
                 self._take_adam(self.adam, gradients, rate)
@@ -189,6 +191,11 @@ class _EagerStep:
     def _keep_cut(self) -> None:
         if self.factors:
             torch._foreach_mul_(self.weights, self.factors)
+
+    def _gradients(self, *batch: Tensor) -> Sequence[Tensor]:
+        with torch.autocast(batch[0].device.type, torch.bfloat16, enabled=self.spec.precision == "mixed"):
+            loss = self._loss(*batch)
+        return torch.autograd.grad(loss, self.parameters)
 
     def _loss(self, images: Tensor, labels: Tensor, *groups: Tensor) -> Tensor:
         if self.objective is None:
