@@ -64,7 +64,7 @@ class Job:
     def request(self) -> JobRequest:
         """What it was asked to do."""
         try:
-            return read_request((self.folder / REQUEST).read_bytes())
+            return read_request((self.folder / REQUEST).read_bytes(), self.id)
         except OSError as error:
             raise PruneScopeError(f"Job {self.id} has no request that can be read: {error}.") from error
 

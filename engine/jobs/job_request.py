@@ -31,8 +31,8 @@ class JobRequest:
         """Names of its runs."""
         return tuple(spec.key for spec in self.preset.specs)
 
-    def content(self) -> bytes:
-        """The request as its file has it."""
+    def content(self, job: str = "") -> bytes:
+        """The request as the file of this job has it."""
         preset = self.preset
         values = {
             "schema": SCHEMA,
@@ -42,6 +42,7 @@ class JobRequest:
             "runs": [settings(spec) for spec in preset.specs],
             "names": [asdict(name) for name in preset.names],
             **{name: getattr(self, name) for name in _OTHERS},
+            "job": job,
         }
         return sealed_json(values, indent=1)
 
@@ -49,12 +50,14 @@ class JobRequest:
 _OTHERS = ("data", "device", "workers", "hours", "gigabytes", "ray", "trust")
 
 
-def read_request(content: bytes) -> JobRequest:
-    """The request that `content` made; one that is not whole is refused."""
+def read_request(content: bytes, job: str = "") -> JobRequest:
+    """The request that `content` made; one that is not whole, or was made for another job, is refused."""
     try:
         values = unsealed_json(content, [REQUEST_FIELDS])
         if values["schema"] != SCHEMA:
             raise PruneScopeError(f"This job was asked for by another version: schema {values['schema']!r}.")
+        if job and values.get("job", "") not in ("", job):
+            raise PruneScopeError(f"The request of job {job} is that of {values['job']}. Start a new one.")
         specs = tuple(spec_from_settings(run) for run in values["runs"])
         names = tuple(ExperimentName(**name) for name in values["names"])
         preset = Preset(str(values["name"]), str(values["title"]), str(values["description"]), specs, names)

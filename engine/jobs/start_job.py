@@ -34,7 +34,7 @@ def start_job(study: Path, request: JobRequest) -> Job:
         _check_idle(study, request)
         job = Job(study, f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}")
         make_folder(study / "runs")
-        write_file(job.folder / REQUEST, request.content())
+        write_file(job.folder / REQUEST, request.content(job.id))
         _launch(job, who)
     note_deed(study, who, "started a job", f"{job.id}: {request.preset.title}")
     return job

@@ -88,6 +88,11 @@ def mark_file(examples: str, example: int, who: str) -> str:
     return f"{FOLDER}/{examples}/{_stem(example, who)}.json"
 
 
+def is_sealed(path: Path) -> bool:
+    """Whether a mark is whole and of an engine that seals marks and keeps a journal."""
+    return _read(path) is not None and b'"sha256"' in path.read_bytes()
+
+
 def marks_stamp(study: Study, examples: str) -> int:
     """A number that changes with the marks."""
     folder = _folder(study, examples)

@@ -158,7 +158,8 @@ def _index(folder: Path) -> dict[str, Any] | None:
         content = (folder / INDEX).read_bytes()
         index: dict[str, Any] = json.loads(content)
         is_ours = index["engine"] == __version__ and checksum_ok(content, index["sha256"].encode())
-        return index if is_ours else None  # another engine's or damaged: it is made anew from the runs
+        is_index = index.keys() >= {"broken", *KINDS}  # and not another sealed file in its place
+        return index if is_ours and is_index else None  # another engine's or damaged: it is made anew from the runs
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -81,7 +81,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, run in enumerate(study.runs()[:2]):
         note_failure(study, f"{number:012}", f"it diverged like {run}")
         request = JobRequest(Preset("p", "", "", (study.run_record(run).spec,)), "")
-        write_file(study.path / "jobs" / f"job{number}" / "request.json", request.content())
+        write_file(study.path / "jobs" / f"job{number}" / "request.json", request.content(f"job{number}"))
     catalog.refresh(study)
     keep_whole(study, run_stamps(study))
     assert verify_study(study) == []
@@ -112,7 +112,7 @@ def test_damage_is_found_or_made_again_and_no_result_differs(whole: Path, tmp_pa
         after = results(Study(study.path))
         assert {key: before.get(key) for key in after} == after, (kind, damage.__name__, time)
         shutil.rmtree(study.path)
-    assert not unseen, unseen
+    assert not unseen, "\n".join(map(str, unseen))
 
 
 def damaged(study: Study, kind: str, damage: Damage, time: int) -> Path:

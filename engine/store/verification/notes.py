@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator
 
 from engine.errors import PruneScopeError
-from engine.store.annotations import mark_file
+from engine.store.annotations import FOLDER as MARKS
+from engine.store.annotations import is_sealed, mark_file
 from engine.store.files import unsealed_json
 from engine.store.people.journal import FILE as JOURNAL
 from engine.store.people.journal import SET_ASIDE, broken_lines, deeds
@@ -31,10 +32,14 @@ def broken_notes(study: Study) -> Iterator[tuple[str, str]]:
         for path in sorted(study.path.glob(pattern)):
             try:
                 content = path.read_bytes()
-                unsealed_json(content, [dict(json.loads(content))] if older is None else older)
+                values = unsealed_json(content, [dict(json.loads(content))] if older is None else older)
+                if older == (FAILURE_FIELDS,) and values["run"] != path.stem:
+                    raise ValueError(f"it is about run {values['run']}")
+                if values.get("job", "") not in ("", path.parent.name):
+                    raise ValueError(f"it was asked of job {values['job']}")
             except FileNotFoundError:
                 pass
-            except (OSError, ValueError, TypeError, RecursionError) as error:
+            except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
                 yield path.relative_to(study.path).as_posix(), f"It is damaged: {error}."
 
 
@@ -51,7 +56,9 @@ def lost_marks(study: Study) -> list[str]:
 
 
 def broken_journal(study: Study) -> Iterator[tuple[str, str]]:
-    """The journal where lines of it are not what was written, with their numbers."""
+    """The journal where lines of it are not what was written, with their numbers, or where it is gone."""
+    if not (study.path / JOURNAL).exists() and any(map(is_sealed, (study.path / MARKS).glob("*/[!.]*.json"))):
+        yield JOURNAL, "It is missing, and there are marks that it should know of."
     try:
         if lines := broken_lines(study.path):
             yield JOURNAL, f"It is damaged: {', '.join(f'line {n}' for n in lines[:5])} cannot be read."

@@ -272,7 +272,7 @@ def test_a_look_at_what_changed_passes_the_rest_by(tmp_path: Path, capsys: pytes
 @pytest.mark.parametrize("name", ["failures/0123456789ab.json", "jobs/1.json", "decisions/first.json"])
 def test_small_files_that_cannot_be_read_are_found_and_set_aside(tmp_path: Path, name: str) -> None:
     study = made_study(tmp_path, 1)
-    write_file(tmp_path / name, b'{"run": "a", "reason": "b"}')
+    write_file(tmp_path / name, b'{"run": "0123456789ab", "reason": "b"}')
     assert verify_study(study) == []
     for content in (b'{"run": "a", "rea', b"[3]", b"\xff{}"):
         write_file(tmp_path / name, content)

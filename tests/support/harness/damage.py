@@ -21,12 +21,13 @@ def cut(path: Path, draw: random.Random) -> None:
 
 
 def swap(path: Path, draw: random.Random) -> None:
-    """Another whole file of the study with the same ending takes its place."""
+    """Another whole file of the study takes its place, of the same name or folder where there is one."""
     study = next(above for above in path.parents if (above / "runs").is_dir() or (above / "work").is_dir())
     content = path.read_bytes()
-    others = [p for p in sorted(study.rglob(f"*{path.suffix}")) if p.is_file() and p.read_bytes() != content]
-    near = [other for other in others if other.name == path.name or other.parent == path.parent]
-    shutil.copy(draw.choice(near or others), path)
+    others = [other for other in sorted(study.rglob("*")) if other.is_file() and other.read_bytes() != content]
+    alike = [other for other in others if other.suffix == path.suffix]
+    near = [other for other in alike if other.name == path.name or other.parent == path.parent]
+    shutil.copy(draw.choice(near or alike or others), path)
 
 
 def delete(path: Path, draw: random.Random) -> None:
