@@ -404,7 +404,11 @@ def test_method_counts_what_was_recorded(open_page: OpenPage) -> None:
 @pytest.mark.parametrize(
     ("epochs", "n_seeds", "expected"),
     [
-        (3, 2, "3 epochs (there 30), no random crop (there 4 pixels), no random mirror (there yes), 2 training runs so far"),
+        (
+            3,
+            2,
+            "3 epochs (there 30), no random crop (there 4 pixels), no random mirror (there yes), 2 training runs so far",
+        ),
         (30, 6, "As in Paganini 2020"),
     ],
 )

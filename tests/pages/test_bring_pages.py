@@ -68,7 +68,11 @@ def test_subgroups_say_whose_errors_grow(brought: Path, open_page: OpenPage) -> 
     ("p", "can_reject", "expected"),
     [
         ([0.0001, 0.0001], True, "The difference is larger than chance explains (p < 0.001)."),
-        ([0.2, 0.2], True, "With 3 training runs this cannot be told from chance: a difference below 5.0 points could not be."),
+        (
+            [0.2, 0.2],
+            True,
+            "With 3 training runs this cannot be told from chance: a difference below 5.0 points could not be.",
+        ),
         ([0.2, 0.2], False, "With 3 training runs this cannot be told from chance, whatever the difference."),
         ([0.01, 0.01, 0.6], True, "1 of 2 comparisons differ by more than chance explains (5 %, corrected)."),
     ],

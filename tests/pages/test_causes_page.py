@@ -90,7 +90,10 @@ def test_a_clear_arm_is_named_with_its_price() -> None:
     clear = {"gap": [-0.1], "gap_low": [-0.12], "gap_high": [-0.08]}
     price = {"accuracy": [-0.02], "accuracy_low": [-0.03], "accuracy_high": [-0.01]}
     said = arms.arm_sentence(curves, pd.DataFrame({**change, **clear, **price}), "gap", "class")
-    assert "**After pruning narrows it by 10.0 ± 2.0 points** and costs 2.0 ± 1.0 points of accuracy (5 training runs)" in said
+    assert (
+        "**After pruning narrows it by 10.0 ± 2.0 points** and costs 2.0 ± 1.0 points of accuracy (5 training runs)"
+        in said
+    )
     worse = {"gap": [0.1], "gap_low": [0.08], "gap_high": [0.12]}
     assert "No arm narrows it" in arms.arm_sentence(curves, pd.DataFrame({**change, **worse, **price}), "gap", "class")
     vague = {"gap": [-0.1], "gap_low": [-0.3], "gap_high": [0.1]}

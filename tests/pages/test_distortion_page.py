@@ -70,7 +70,10 @@ def test_sentence_says_where_the_range_ends_and_why() -> None:
     details = distortion.detail_sentences(ranges, 0.99)
     assert "At ratio 4: accuracy +0.4 pt ± 0.0, alpha 0.95 ± 0.038, evens out." in details
     assert "At ratio 10: accuracy -2.0 pt ± 0.0, alpha 1.3 ± 0.038, intensifies." in details
-    assert "Mean of 4 training runs; at all of the 2 ratios from 2 to 4 both 99 % intervals lie on the good side." in details
+    assert (
+        "Mean of 4 training runs; at all of the 2 ratios from 2 to 4 both 99 % intervals lie on the good side."
+        in details
+    )
     assert "At no ratio: RP." in details
 
 
@@ -218,7 +221,12 @@ def test_page_answers_first_and_shows_all_its_parts(studies: Path, open_page: Op
     intervals, ratios, techniques = (frame.value for frame in page.dataframe)
     assert set(intervals["Verdict"].str[2:]) <= {"intensifies", "evens out", "undecided"}
     assert (intervals["Seeds"] == 4).all() and len(intervals) == 4 * 5
-    names = ("Global magnitude, restart", "Global magnitude, keep training", "Layer random, restart", "Layer random, keep training")
+    names = (
+        "Global magnitude, restart",
+        "Global magnitude, keep training",
+        "Layer random, restart",
+        "Layer random, keep training",
+    )
     assert tuple(ratios) == names and len(ratios) == 4 and len(techniques) == 6
     assert "paired by seed" in said and "Little pruning evens out" in said
 

@@ -13,7 +13,7 @@ from engine.analysis.frontier.promised_points import PromisedPoints
 from engine.analysis.frontier.stability import Agreement
 from engine.analysis.frontier.tradeoffs.compromise import Compromise
 from engine.analysis.frontier.validation_choice import Optimism
-from engine.analysis.frontier.verdict import CLEAR, TOSS_UP
+from engine.analysis.frontier.verdict import CLEAR, CLOSE_CALL, SURE, TOSS_UP
 from pages.shared import formats
 from pages.shared.names import measure_name, point_name
 
@@ -42,6 +42,9 @@ def choice_sentence(points: pd.DataFrame, tested: pd.DataFrame, choice: Choice, 
         return f"**Ship {name}** ({numbers}); {sure.reason}."
     share, rival = (formats.percent(part, 0) for part in (sure.share, sure.rival_share))
     text = f"**{sure.word.capitalize()}: {name}** ({numbers}) wins in {share} of redrawn seeds"
+    n_as_good = _n_untold(choice, trust)
+    if sure.word == CLOSE_CALL and sure.share >= SURE and n_as_good:
+        return f"{text}; {formats.count(n_as_good)} more may be as good."
     if sure.rival is None or sure.word == CLEAR:
         return f"{text}."
     more = "another more often, in" if sure.word == TOSS_UP and sure.rival_share > sure.share else "the next in"
@@ -82,9 +85,14 @@ def paired_sentence(difference: PairedDifference, measure: str) -> str:
     return f" Its gap differs by {mean} (95 %: {low} to {high}, paired by seed)."
 
 
+def _n_untold(choice: Choice, trust: Agreement) -> int:
+    """How many other networks are in the confidence set of the best."""
+    return len(set(trust.confidence_set) - {choice.chosen, *choice.twins})
+
+
 def _untold_sentence(choice: Choice, trust: Agreement) -> str:
     """How many other networks cannot be told from the best."""
-    n = len(set(trust.confidence_set) - {choice.chosen, *choice.twins})
+    n = _n_untold(choice, trust)
     if not n or not trust.verdict.word:
         return ""
     others = f"{formats.count(n)} other network{'s' if n > 1 else ''}"

@@ -1,5 +1,6 @@
 """Frontier with members: other seeds and other writers at once, and writers' losses pulled to the mean of all."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from pages.shared.cache import catalog
 from pages.shared.cache import points as load_points
 from pages.shared.cache.between import Between
 from pages.views.frontier.payers import payer_sentence
+from pages.views.frontier.words import MOST_WORDS
 from tests.pages.conftest import OpenPage, words
 from tests.support.studies import make_study
 
@@ -86,6 +88,11 @@ def test_losses_of_writers_are_pulled(open_page: OpenPage, root: Path) -> None:
     assert mine["pulled"].all() and mine["change"].tolist() == [rows["change"].min()]
     assert not paying.loc[paying["columns"] == ("class",), "pulled"].any()
     assert "when pulled towards the mean of all" in payer_sentence(mine)
+    answer = formats.unmarked(str(app.main.markdown[0].value))
+    assert answer.startswith("Close call: ") and re.search(
+        r"wins in 100 % of redrawn seeds; \d+ more may be as", answer
+    )
+    assert len(answer.split()) <= MOST_WORDS
     assert (
         f"writer {mine['name'].iloc[0]} loses {formats.points(-rows['change'].min(), sign=False)}"
         in formats.unmarked(words(app))
