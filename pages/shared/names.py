@@ -121,6 +121,11 @@ def group_in_words(column: str, group: str) -> str:
     return name if name != group else f"{column.replace('_', ' ')} {group}"
 
 
+def verb_for(column: str, group: str, verb: str) -> str:
+    """A verb that fits a group in a sentence: "class 8 loses", "students (hsf4) lose"."""
+    return verb if group_name(column, group) != group else f"{verb}s"
+
+
 class Explained(Protocol):
     """A row of a table of choices: what it is called, and what it means."""
 

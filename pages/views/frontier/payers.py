@@ -4,7 +4,7 @@ import pandas as pd
 
 from pages.shared import formats
 from pages.shared.cache.between import Between
-from pages.shared.names import baseline_name
+from pages.shared.names import baseline_name, group_in_words, verb_for
 from pages.views.frontier.words import between_name
 
 
@@ -29,7 +29,9 @@ def warning_sentence(table: pd.DataFrame, between: Between, limit: float) -> str
     hit = table[(table["change"] < -limit - 1e-9) & (table["columns"] != between.columns)]
     if hit.empty:
         return ""
-    names = [f"**{_named(row)}** loses {formats.points_in_words(row['change'])}" for _, row in hit.iterrows()]
+    names = [
+        f"**{_named(row)}** {_verb(row, 'lose')} {formats.points_in_words(row['change'])}" for _, row in hit.iterrows()
+    ]
     return (
         f"{'; '.join(names)}: more than {formats.points_in_words(limit)}, and the choice does not look at it. "
         f"It is fair between {formats.plain(between_name(between.columns).lower())} only."
@@ -37,14 +39,18 @@ def warning_sentence(table: pd.DataFrame, between: Between, limit: float) -> str
 
 
 def _change(row: pd.Series) -> str:
-    """What the group that loses most of a grouping loses: "series hsf4 loses 2.0 pt"."""
-    way = "loses" if row["change"] < 0 else "gains"
+    """What the group that loses most of a grouping loses: "students (hsf4) lose 2.0 pt"."""
+    way = _verb(row, "lose" if row["change"] < 0 else "gain")
     return f"{_named(row)} {way} {formats.points(abs(row['change']), sign=False)}"
 
 
 def _named(row: pd.Series) -> str:
-    """A group with its grouping: "region rural", "class 8"."""
-    return formats.plain(f"{' x '.join(row['columns']).replace('_', ' ')} {row['name']}")
+    """A group as people say it, with its grouping where it needs one: "students (hsf4)", "region rural", "class 8"."""
+    return formats.plain(group_in_words(" x ".join(row["columns"]), row["name"]))
+
+
+def _verb(row: pd.Series, verb: str) -> str:
+    return verb_for(" x ".join(row["columns"]), row["name"], verb)
 
 
 def _interval(row: pd.Series) -> str:

@@ -13,7 +13,7 @@ from pages.shared.cache import predictions
 from pages.shared.example_images import example_images, show_credit, show_problem
 from pages.shared.formats import csv_bytes
 from pages.shared.frame import Frame
-from pages.shared.names import BASELINE_LABELS
+from pages.shared.names import BASELINE_LABELS, group_in_words, group_name
 from pages.shared.pickers import ExampleSet, Populations, distinct
 from pages.views.harmed.level_path import show_path
 from pages.views.harmed.marking import choose_name, marks_of_all, show_agreement, show_marking
@@ -77,7 +77,7 @@ def _choose_group(table: pd.DataFrame, columns: list[str], label: str) -> np.nda
     """The examples of one group of one of the columns."""
     everyone = np.ones(len(table), bool)
     places = {
-        f"{column.replace('_', ' ')}: {value}": (column, value)
+        f"{column.replace('_', ' ')}: {group_name(column, str(value))}": (column, value)
         for column in columns
         for value in sorted(table[column].dropna().unique().tolist(), key=lambda value: (str(type(value)), value))
     }
@@ -181,7 +181,7 @@ def _in_words(counts: np.ndarray, names: dict[int, str]) -> str:
 def _groups(row: pd.Series, example_set: ExampleSet) -> str:
     columns = [*example_set.group_columns, *example_set.member_columns[:1]]
     kept = [c for c in dict.fromkeys(columns) if not pd.isna(row[c])]
-    return ", ".join(formats.plain(f"{column.replace('_', ' ')} {row[column]}") for column in kept)
+    return ", ".join(formats.plain(group_in_words(column, str(row[column]))) for column in kept)
 
 
 def gallery_table(exemplars: Exemplars, order: np.ndarray, marks: pd.DataFrame) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from pages.shared import bound, formats
 from pages.shared.body import part
 from pages.shared.frame import Frame
 from pages.shared.layout import show_chart
+from pages.shared.names import group_name
 from pages.views.harmed import charts
 from pages.views.harmed.gallery import SHOWN, Exemplars
 
@@ -78,7 +79,7 @@ def share_table(exemplars: Exemplars, chosen: np.ndarray) -> pd.DataFrame:
         mine = (table["grouping"] == name).to_numpy()
         if mine.sum() == len(QUARTERS):
             names[mine] = QUARTERS
-    table["name"] = names
+    table["name"] = [group_name(*named) for named in zip(table["grouping"], names, strict=True)]
     return table[table["ratio"].notna().to_numpy()].reset_index(drop=True)
 
 
@@ -95,7 +96,10 @@ def share_title(rows: pd.DataFrame, grouping: str) -> str:
     if sure.empty:
         return f"By {name}, nobody is clearly over-represented among them"
     top = sure.loc[sure["ratio"].idxmax()]
-    return f"{name.capitalize()}, {formats.plain(top['name'])}: {top['ratio']:.1f} times as common among them"
+    who = formats.plain(top["name"])
+    has_own_name = group_name(grouping, str(top["group"])) != str(top["group"])
+    said = f"{who[:1].upper()}{who[1:]}" if has_own_name else f"{name.capitalize()}, {who}"
+    return f"{said}: {top['ratio']:.1f} times as common among them"
 
 
 def column_name(column: str) -> str:

@@ -81,9 +81,10 @@ def halves_sentence(halves: Excess | None) -> str:
     """How many examples change between halves of the seeds, unpruned or pruned; empty with one seed; markdown."""
     if halves is None:
         return ""
+    sets = "training runs" if halves.n_models == 1 else f"sets of {formats.seeds(halves.n_models)}"
     spread = f" ({_count(halves.least)} to {_count(halves.most)})" if halves.n_splits > 1 else ""
     return (
-        f"Between two sets of {formats.seeds(halves.n_models)}, {_count(halves.unpruned)}{spread} change without "
+        f"Between two {sets}, {_count(halves.unpruned)}{spread} change without "
         f"pruning and {_count(halves.changed)} with it: **{_more(halves)}**{_doubt(halves)}."
     )
 

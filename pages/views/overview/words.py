@@ -8,7 +8,7 @@ from engine.analysis.curves.flag_picks import by_evidence, largest_loss, sparses
 from engine.analysis.curves.red_flags import NO_DENSE, NONE_WITHIN
 from pages.shared import formats
 from pages.shared.cache.catalog import Experiment, Source
-from pages.shared.names import group_in_words, subject_name, variant_name
+from pages.shared.names import group_in_words, subject_name, variant_name, verb_for
 from pages.shared.training_note import training_sentence
 from pages.views.overview.hero import Hero
 
@@ -219,4 +219,5 @@ def _loss(flag: pd.Series, kind: str, names: Mapping[int, str]) -> str:
     who = f"{'class ' if kind == 'class' else ''}{_who(flag, kind, names)}"
     ends = [-100 * flag[f"{kind}_{end}"] for end in ("high", "low")]
     doubt = "one training run" if any(map(pd.isna, ends)) else " to ".join(f"{end:z.1f}" for end in ends)
-    return f"{who} loses {formats.points_in_words(flag[f'{kind}_change'])} ({doubt})"
+    lose = verb_for(str(flag["grouping"]), str(flag["group"]), "lose") if kind == "group" else "loses"
+    return f"{who} {lose} {formats.points_in_words(flag[f'{kind}_change'])} ({doubt})"

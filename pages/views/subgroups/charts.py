@@ -10,7 +10,7 @@ from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.hover import hover
 from pages.shared.charts.style import GROUPS, along, axis, chart_layout, faded, ink, sparsity_axis
-from pages.shared.names import BASELINE_LABELS, baseline_name
+from pages.shared.names import BASELINE_LABELS, baseline_name, group_name
 
 VALUES = {"compressed": "rate", "change": "change", "normalised": "relative change"}
 DASHES = ("solid", "dash", "dot", "dashdot")
@@ -25,7 +25,7 @@ def curve_chart(table: pd.DataFrame, rate: str, value: str, scale: str, dark: bo
     for number, (grouping, group) in enumerate(keys):
         mine = rows[((rows["grouping"] == grouping) & (rows["group"] == group)).to_numpy()].sort_values("sparsity")
         everybody = grouping == "all"
-        name = "everybody" if everybody else formats.chart_text(group)
+        name = "everybody" if everybody else formats.chart_text(group_name(grouping, group))
         traces.append(
             {
                 "type": "scatter",
@@ -56,7 +56,10 @@ def curve_chart(table: pd.DataFrame, rate: str, value: str, scale: str, dark: bo
 def change_chart(table: pd.DataFrame, rate: str, dark: bool) -> Drawing:
     """The baseline's and the compressed rate of each group with 95 % intervals, the largest growth on top."""
     rows = table[((table["rate"] == rate) & table["change"].notna()).to_numpy()].sort_values("change")
-    names = ["everybody" if row.grouping == "all" else formats.chart_text(row.group) for row in rows.itertuples()]
+    names = [
+        "everybody" if row.grouping == "all" else formats.chart_text(group_name(row.grouping, row.group))
+        for row in rows.itertuples()
+    ]
     sparsity = formats.sparsity(float(rows["sparsity"].mean()))
     said = said_of(rows, "{text}", sparsity) | {"text": names}
     before = " or ".join(BASELINE_LABELS[kind] for kind in rows["baseline"].unique())

@@ -8,7 +8,7 @@ import streamlit as st
 
 from engine.analysis.examples.subgroups import RATES, SMALL
 from pages.shared import bound, formats
-from pages.shared.names import BASELINE_LABELS, baseline_name
+from pages.shared.names import BASELINE_LABELS, baseline_name, group_name
 from pages.shared.pickers import ExampleSet, Populations, distinct
 
 MOST_COLUMNS = 3
@@ -75,9 +75,10 @@ def answer_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populat
     if groups.empty:
         return f"{text}. No group is large enough to be told from the others."
     worst = groups.loc[groups["against_rest"].idxmax()]
+    who = formats.plain(group_name(worst["grouping"], worst["group"]))
     relative = "" if pd.isna(worst["normalised"]) else f" ({worst['normalised']:+.0f} %)"
     text += (
-        f"; for **{formats.plain(worst['group'])}** ({formats.count(worst['n'])} examples) it changes by "
+        f"; for **{who}** ({formats.count(worst['n'])} examples) it changes by "
         f"**{formats.points(worst['change'])}**{relative}, {formats.points(worst['against_rest'])} against all others. "
     )
     return f"{text}{chance_sentence(groups, worst, len(networks.before))}"
@@ -108,7 +109,7 @@ def shown_table(table: pd.DataFrame, asked: SubgroupQuery) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "grouping": rows["grouping"],
-            "group": rows["group"],
+            "group": [group_name(row.grouping, row.group) for row in rows.itertuples()],
             "n": rows["n"],
             "": ["small" if small else "" for small in rows["small"]],
             "before": rows["before"] * 100,
