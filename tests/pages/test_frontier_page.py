@@ -140,7 +140,7 @@ def test_filters_leave_points_out(page: Any) -> None:
     app = page("planted", techniques=["Layer random"], treatments=["Keep training"], threshold="60", weight="0.01")
     assert "Layer random with continued training" in sentence(app)
     app.multiselect(key="techniques").set_value(["Global magnitude"]).run()
-    assert not app.exception and "Global magnitude with finetune" in sentence(app)
+    assert not app.exception and "Global magnitude with continued training" in sentence(app)
     app.multiselect(key="techniques").set_value([]).run()
     assert not app.exception and "Nothing is switched on" in app.info[0].value
 

@@ -67,7 +67,7 @@ def test_a_card_says_why_and_asks_for_a_reason(open_page: OpenPage, frame: Frame
     app.button(key=f"pin-{number}").click().run()
     assert not app.exception and "the plant has it already" in in_address(app)
     assert "Your candidate is another one: Layer random with continued training" in words(app)
-    assert any("Layer random, finetune" in str(part.value) for part in app.sidebar.markdown)
+    assert any("Layer random, keep training" in str(part.value) for part in app.sidebar.markdown)
 
 
 def test_the_recommended_one_is_pinned_without_a_reason(open_page: OpenPage) -> None:
