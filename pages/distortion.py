@@ -15,6 +15,7 @@ from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.session.candidate import opening_index, pinned
 from pages.views.distortion import charts, tables, words
+from pages.views.distortion.alpha_map import alpha_map
 from pages.views.distortion.balance_charts import balance_matrix
 from pages.views.distortion.series import (
     By,
@@ -141,14 +142,18 @@ def show_page(frame: Frame) -> None:
         shown, shown_cells = (rows[rows["ratio"].isin(ratios)] for rows in (models, table))
         beside_control = control_cells(shown, controls, confidence)
         verdicts = tables.interval_table(shown_cells, beside_control, list(looks), KIND[by])
+        as_map = bound.segmented_control(
+            "Drawn as", ["map", "boxes"], default="map", key="drawn", label_visibility="collapsed"
+        )
         show_chart(
-            charts.alpha_boxes(shown, shown_cells, looks, near, frame.dark),
-            "alpha-boxes",
-            f"Boxes of alpha over seeds for {len(looks)} series at {len(ratios)} pruning ratios, with the verdict on "
-            f"top.",
+            alpha_map(shown_cells, looks, frame.dark)
+            if as_map == "map"
+            else charts.alpha_boxes(shown, shown_cells, looks, near, frame.dark),
+            f"alpha-{as_map}",
+            f"Alpha of {len(looks)} series at {len(ratios)} pruning ratios, with the verdict.",
             verdicts,
-            caption=f"**>** intensifies, **<** evens out, **?** undecided: where the {100 * confidence:g} % interval "
-            "of the mean (thin bar) lies against 1. Undecided does not mean no effect.",
+            caption=f"Orange, **>**: gaps grow. Blue, **<**: gaps shrink. No colour, **?**: the {100 * confidence:g} % "
+            "interval holds 1, which does not mean no effect.",
         )
     with right:
         st.markdown(

@@ -8,6 +8,7 @@ import streamlit as st
 from engine.analysis.frontier.choice import choices_by_measure
 from engine.analysis.frontier.three_objectives import techniques_on_front
 from engine.analysis.groupings import CROSSED
+from pages.shared import formats
 from pages.shared.body import body
 from pages.shared.cache import extras
 from pages.shared.cache.between import tally
@@ -82,7 +83,9 @@ def show_charts(frame: Frame, asked: Question, found: Answer) -> None:
     assert table is not None and found.front is not None
     scatter, groups = st.container(key="beside-frontier").columns([2, 1], gap="medium")
     with scatter:
-        shapes = " Circles: rewind; diamonds: finetune." * (len({"rewind", "finetune"} & set(frame.treatments)) > 1)
+        shapes = " Circles: restart; diamonds: keep training." * (
+            len({"rewind", "finetune"} & set(frame.treatments)) > 1
+        )
         survivors, out = int(choice.survivors.sum()), int((~choice.survivors).sum())
         axis = axes.AXES[asked.scale].capitalize()
         show_chart(
@@ -210,7 +213,8 @@ def show_sizes(frame: Frame, asked: Question) -> None:
     st.markdown(size_sentence(small_files))
     column = st.column_config.NumberColumn
     looks = {"accuracy": column(format="%.1f %%"), "kB": column(format="%.0f"), "kB zipped": column(format="%.0f")}
-    st.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each network.")
+    with st.expander(f"All {formats.count(len(small_files))} files"):
+        st.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each network.")
 
 
 def show_space(frame: Frame, asked: Question, found: Answer) -> None:

@@ -45,7 +45,7 @@ def test_upload_map_preview_import_frontier_and_mark(
     assert "study=animals" in page.url or page.url.endswith("/frontier")
 
     watched.open("/harmed?study=animals&show=All")
-    expect(page.get_by_text("get another usual label")).to_be_visible()
+    expect(page.get_by_text("give another answer")).to_be_visible()
     page.get_by_role("radio", name="mislabelled").or_(page.get_by_role("button", name="mislabelled")).first.click()
     expect(page.get_by_text("1 mislabelled")).to_be_visible()
     assert read_marks(Study(studies / "animals"), "animals")["mark"].tolist() == ["mislabelled"]

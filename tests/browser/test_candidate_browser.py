@@ -25,14 +25,14 @@ def pin_finetuned(watched: Watched, page: Page) -> str:
         page.wait_for_timeout(700)
         watched.settle()
         lines = card.inner_text().splitlines() if card.count() else [""]
-        if "with finetune at" in lines[0] and any(line.startswith("Not chosen") for line in lines):
+        if "with continued training at" in lines[0] and any(line.startswith("Not chosen") for line in lines):
             break
     else:
         raise AssertionError("no finetuned network could be clicked")
     card.get_by_role("textbox").fill("its training is ours")
     watched.rerun_by(card.get_by_role("button", name="Pin as candidate").click)
     pinned = page.locator(".st-key-candidate-card")
-    expect(pinned).to_contain_text("finetune")
+    expect(pinned).to_contain_text("keep training")
     expect(pinned).to_contain_text("its training is ours")
     return str(pinned.inner_text())
 
@@ -93,7 +93,7 @@ def test_weight_and_threshold_come_back(visit: Callable[..., Watched]) -> None:
         watched.settle()
     expect(page).to_have_title("Frontier · PruneScope")
     expect(answer(page)).to_have_text(said)
-    assert "measure=Mean" in page.url and "weight=0.01" in page.url
+    assert "measure=Gap+average" in page.url and "weight=0.01" in page.url
     page.go_forward()
     expect(page).to_have_title("Class curves · PruneScope")
     page.go_back()

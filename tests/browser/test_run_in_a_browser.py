@@ -26,7 +26,7 @@ from tests.support.server import QUIET, TOP, Served, serve
 
 pytestmark = [pytest.mark.quiet, pytest.mark.timeout(1200)]
 FULL = pytest.mark.skipif(not os.environ.get("PRUNESCOPE_FULL"), reason="minutes; PRUNESCOPE_FULL=1 takes them")
-FEW = PRESET.format(epochs=25, levels=20)
+FEW = PRESET.format(epochs=50, levels=20)
 
 
 def open_run(page: Page, home: str, study: str = "empty", what: str = "") -> None:
@@ -93,7 +93,7 @@ def test_a_job_outlives_its_server_and_is_paused_killed_and_gone_on_with(page: P
         expect(page.get_by_text("A few digits is done")).to_be_visible(timeout=400_000)
         assert_on_every_page(page, served)
     undisturbed = tmp_path / "undisturbed"
-    request = small_request(tmp_path, epochs=25, levels=20)
+    request = small_request(tmp_path, epochs=50, levels=20)
     run_sweep(request.preset, RunContext(undisturbed, tmp_path, "cpu"), 2, lambda event: None)
     assert_same_tables(study, undisturbed)
 

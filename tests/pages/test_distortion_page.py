@@ -19,6 +19,7 @@ from pages.shared.cache import catalog as load
 from pages.shared.cache.catalog import Experiment
 from pages.views.distortion import charts, tables
 from pages.views.distortion import words as distortion
+from pages.views.distortion.alpha_map import alpha_map
 from pages.views.distortion.series import Series
 from tests.pages.conftest import NASTY, OpenPage, words
 from tests.support.studies import make_study
@@ -193,6 +194,19 @@ def test_boxes_show_every_seed_and_a_mark_per_cell() -> None:
     assert "↑" in marks[1][2], "alpha of 30 is out of sight and says so"
     assert figure.layout.yaxis.range[1] < 4
     assert charts.alpha_boxes(MADE, cells(MADE), LOOK, near=False, dark=True).layout.yaxis.range[1] > 30
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_the_map_colours_only_what_is_decided(dark: bool) -> None:
+    table = cells(MADE)
+    [shown] = alpha_map(table, LOOK, dark).data
+    assert list(shown.y) == [look.name for look in LOOK.values()] and len(shown.x) == table["ratio"].nunique()
+    for row, (series, depths) in enumerate(zip(LOOK, shown.z, strict=True)):
+        mine = table[table["series"] == series].sort_values("ratio")
+        for column, (depth, verdict, alpha) in enumerate(zip(depths, mine["verdict"], mine["alpha"], strict=True)):
+            assert np.sign(depth) == {"intensifies": 1, "evens out": -1, "undecided": 0}[verdict]
+            assert formats.number(alpha, 2) in shown.text[row][column]
+    assert "&lt;" in shown.text[0][0]
 
 
 @pytest.mark.parametrize("near", [True, False])

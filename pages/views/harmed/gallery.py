@@ -175,7 +175,11 @@ def _seen(exemplars: Exemplars) -> str:
 
 def _in_words(counts: np.ndarray, names: dict[int, str]) -> str:
     order = [number for number in np.argsort(-counts, kind="stable") if counts[number]]
-    return ", ".join(f"{names.get(int(number), number)} {counts[number]} times" for number in order)
+    return ", ".join(f"{names.get(int(number), number)} {_times(int(counts[number]))}" for number in order)
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{formats.count(n)} times"
 
 
 def _groups(row: pd.Series, example_set: ExampleSet) -> str:

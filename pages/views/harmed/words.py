@@ -35,9 +35,14 @@ def answer_sentence(exemplars: Exemplars) -> str:
     if not modal.any():
         return f"**For none of {formats.count(len(modal))} examples do most pruned networks change their answer.**"
     return (
-        f"**For {of}, most pruned networks give another answer** than most unpruned ones: {formats.count(worse)} turn "
-        f"wrong, {formats.count(better)} turn right, {formats.count(neither)} are wrong either way."
+        f"**For {of}, most pruned networks give another answer** than most unpruned ones: {formats.count(worse)} "
+        f"{_turn(worse)} wrong, {formats.count(better)} {_turn(better)} right, {formats.count(neither)} "
+        f"{'is' if neither == 1 else 'are'} wrong either way."
     )
+
+
+def _turn(n: int) -> str:
+    return "turns" if n == 1 else "turn"
 
 
 def whom_sentence(exemplars: Exemplars) -> str:
