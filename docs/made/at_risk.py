@@ -20,14 +20,13 @@ def risk_table(demo: Demo) -> str:
     rows = []
     plain = demo.of(demo.levels, technique=TECHNIQUE, mitigation="none")
     for key, models in plain.groupby([*EXPERIMENT, "treatment"], observed=True, sort=False):
-        dataset, _, network, _, protocol, treatment = key
         means = models[models["level"] > 0].groupby("level")["sparsity"].mean()
         for asked in SPARSITIES:
             away = (means - asked).abs()
             if len(away) and away.min() <= NEAR:
                 level = int(away.idxmin())
                 runs = sorted(models.loc[models["level"] == level, "run"].astype(str).unique())
-                name = f"{network} on {dataset}, {protocol}, {treatment}"
+                name = f"{demo.experiment_name(dict(zip(EXPERIMENT, key, strict=False)))}, {key[-1]}"
                 rows += [(name, formats.percent(means[level]), *cells) for cells in _cells(demo, runs, level)]
     heads = [
         "experiment",

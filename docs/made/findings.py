@@ -5,7 +5,7 @@ import pandas as pd
 
 from docs.made.control import LEVEL, training_finding
 from docs.made.faces import faces_finding
-from docs.made.study import PAPER, SHORT, Demo
+from docs.made.study import CLOTHES, PAPER, WRITERS, Demo
 from engine.analysis.curves.red_flags import red_flags
 from engine.analysis.frontier.choice import choose
 from engine.analysis.frontier.points import operating_points
@@ -19,7 +19,7 @@ from pages.shared.names import technique_name
 from pages.views.writers.chance import losing_by_chance, worst_by_chance
 from pages.views.writers.words import change_words
 
-THRESHOLD, WEIGHTS = 0.925, (1.0, 100.0)
+THRESHOLD, WEIGHTS = 0.975, (1.0, 100.0)
 
 
 def findings(demo: Demo) -> str:
@@ -30,7 +30,7 @@ def findings(demo: Demo) -> str:
 
 
 def _classes(demo: Demo) -> str:
-    wanted = {"dataset": "fashion-mnist", **SHORT}
+    wanted = {"dataset": "fashion-mnist", **CLOTHES}
     classes = demo.of(demo.classes, **wanted)
     flags = red_flags(demo.of(demo.levels, **wanted), classes)
     if flags.empty or pd.isna(flags.iloc[0]["class"]):
@@ -58,11 +58,11 @@ def _class_name(demo: Demo, wanted: dict[str, str], number: int) -> str:
 
 
 def _writers(demo: Demo) -> str:
-    table = demo.writers(LEVEL, **SHORT)
+    table = demo.writers(LEVEL, **WRITERS)
     if table is None:
         return ""
-    facts, found = member_facts(table), demo.populations(LEVEL, dataset="qmnist", split="writers", **SHORT)
-    sparsity = demo.of(demo.levels, dataset="qmnist", level=LEVEL, **SHORT)["sparsity"].mean()
+    facts, found = member_facts(table), demo.populations(LEVEL, dataset="qmnist", split="writers", **WRITERS)
+    sparsity = demo.of(demo.levels, dataset="qmnist", level=LEVEL, **WRITERS)["sparsity"].mean()
     assert facts.worst_before is not None and facts.worst_after is not None and found is not None
     chance = _dealt(demo, *found)
     return (
@@ -70,7 +70,7 @@ def _writers(demo: Demo) -> str:
         f"rewinding changes accuracy by {formats.points(_mean_change(table))}. {facts.n_losing} of {facts.n_members} "
         f"writers lose at least 5 points more than the average writer, and writer {facts.worst} falls from "
         f"{formats.percent(facts.worst_before)} to {formats.percent(facts.worst_after)} on {facts.worst_n} digits "
-        f"(mean of {_seeds(demo, SHORT)}). By chance alone {losing_by_chance(chance)} writers would lose that much "
+        f"(mean of {_seeds(demo, WRITERS)}). By chance alone {losing_by_chance(chance)} writers would lose that much "
         f"more, and the one hit hardest {worst_by_chance(chance)} (95 % of {chance.n_draws} permutations of the digits "
         "of one class and series)."
     )
@@ -108,7 +108,7 @@ def _seeds(demo: Demo, protocol: dict[str, str]) -> str:
 
 
 def _frontier(demo: Demo) -> str:
-    wanted = {"dataset": "qmnist", "protocol": SHORT["protocol"]}
+    wanted = {"dataset": "qmnist", "protocol": WRITERS["protocol"]}
     points = operating_points(demo.of(demo.levels, **wanted), unfairness_table(demo.of(demo.classes, **wanted)))
     names = []
     for weight in WEIGHTS:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from docs.made.study import LATER, PAPER, SHORT, Demo, markdown
+from docs.made.study import LATER, PAPER, WRITERS, Demo, markdown
 from engine.analysis.curves.class_curves import total_curves
 from engine.analysis.members.slopes import slope_change
 from pages.shared import formats
@@ -17,7 +17,7 @@ def accuracy_table(demo: Demo) -> str:
     rows = [
         ("Paganini 2020, Section 4.1", "official", "30 epochs, crop, flip", "about 97 %", "about 78 % at 98.6 %", "6")
     ]
-    for protocol in (PAPER, SHORT):
+    for protocol in (PAPER, WRITERS):
         curve = total_curves(demo.of(demo.levels, dataset="qmnist", **protocol))
         if curve.empty:
             rows.append(("PruneScope", "writers", protocol["protocol"], LATER, LATER, "0"))
@@ -31,10 +31,10 @@ def accuracy_table(demo: Demo) -> str:
 
 def split_words(demo: Demo) -> str:
     """What was done otherwise than in the paper: the split, and each protocol."""
-    facts, spec = demo.study.class_facts("qmnist-writers"), demo.spec(dataset="qmnist", **SHORT)
+    facts, spec = demo.study.class_facts("qmnist-writers"), demo.spec(dataset="qmnist", **WRITERS)
     n_train, n_test = (formats.count(facts[side].sum()) for side in ("n_train", "n_test"))
     held_out = "a part" if spec is None else formats.percent(spec.validation, 0)
-    protocols = (f"- {one['protocol']}: {demo.shortened(dataset='qmnist', **one)}" for one in (PAPER, SHORT))
+    protocols = (f"- {one['protocol']}: {demo.shortened(dataset='qmnist', **one)}" for one in (PAPER, WRITERS))
     return "\n".join(
         (
             f"Why they differ: our split trains on {n_train} digits of half of the training writers, of which "
@@ -49,7 +49,7 @@ def slopes_table(demo: Demo) -> str:
     """Table 1 of Paganini beside ours, at the same sparsity: lines of a writer's accuracy on mean absolute tilt."""
     printed = words.PAPER.items()
     rows = [("Paganini 2020, Table 1", group, *map(formats.fixed, values), "") for group, values in printed]
-    for protocol in (PAPER, SHORT):
+    for protocol in (PAPER, WRITERS):
         table = demo.writers(LEVEL, **protocol)
         if table is None:
             rows.append((f"PruneScope, {protocol['protocol']}", "all", LATER, LATER, LATER, LATER, ""))

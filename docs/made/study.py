@@ -1,14 +1,17 @@
 """The study that ships, as the documents ask it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from engine.analysis.columns import EXPERIMENT
 from engine.analysis.members.accuracy import member_accuracy
 from engine.analysis.members.seed_spread import seed_changes
 from engine.run_spec import RunSpec
+from engine.specs.experiment_names import names_in_study
 from engine.store import catalog
 from engine.store.study import Study
 from pages.shared.formats import unmarked
@@ -16,8 +19,10 @@ from pages.shared.protocol import difference_sentence
 
 TOP = Path(__file__).resolve().parents[2]
 LATER = "not in the study yet"
-SHORT = {"technique": "global_unstructured", "treatment": "rewind", "protocol": "3 epochs"}
-PAPER = {"technique": "global_unstructured", "treatment": "rewind", "protocol": "30 epochs, crop 4, flip"}
+MAGNITUDE = {"technique": "global_unstructured", "treatment": "rewind"}
+CLOTHES = {**MAGNITUDE, "protocol": "3 epochs"}
+WRITERS = {**MAGNITUDE, "protocol": "10 epochs, crop 2"}
+PAPER = {**MAGNITUDE, "protocol": "30 epochs, crop 4, flip"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,11 @@ class Demo:
         for name in rows.select_dtypes("category"):
             rows[name] = rows[name].cat.remove_unused_categories()
         return rows
+
+    def experiment_name(self, row: Mapping[str, object]) -> str:
+        """The short name of a row's experiment; network, data set and protocol where it has none."""
+        place = tuple(str(row[column]) for column in EXPERIMENT)
+        return names_in_study(self.study.info).get(place, f"{row['network']} on {row['dataset']}, {row['protocol']}")
 
     def spec(self, **wanted: object) -> RunSpec | None:
         """The settings of one of these runs; None where there is none."""

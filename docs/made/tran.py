@@ -61,17 +61,17 @@ def violation_table(demo: Demo) -> str:
 def cut_table(demo: Demo) -> str:
     """The violation right after the cut, after retraining, and of the control, from runs that recorded it."""
     columns = ["run", *MODEL, "seed", "level", "sparsity"]
-    pruned = demo.study.run_tables(demo.levels[columns], LOSSES)
+    pruned = demo.study.run_tables(demo.of(demo.levels, technique="global_unstructured")[columns], LOSSES)
     if pruned.empty:
         return (
             "None of the shipped runs recorded it: they were made before engines did. Every run made now does, in its "
             f"table `{LOSSES}`."
         )
-    rows = _moments(violations(excessive_losses(pruned)), "")
+    rows = _moments(demo, violations(excessive_losses(pruned)), "")
     controls = demo.study.run_tables(demo.control_levels[columns], LOSSES)
-    rows += _moments(violations(excessive_losses(controls)), CONTROL) if len(controls) else []
+    rows += _moments(demo, violations(excessive_losses(controls)), CONTROL) if len(controls) else []
     heads = [
-        "data set",
+        "experiment",
         "groups",
         "network",
         "pruned",
@@ -82,12 +82,12 @@ def cut_table(demo: Demo) -> str:
     return markdown(pd.DataFrame(rows, columns=heads))
 
 
-def _moments(table: pd.DataFrame, name: str) -> list[tuple[str, ...]]:
+def _moments(demo: Demo, table: pd.DataFrame, name: str) -> list[tuple[str, ...]]:
     return [
         (
-            *(str(row["dataset"]), str(row["grouping"])),
+            *(demo.experiment_name(row), str(row["grouping"])),
             name or f"{technique_name(str(row['technique']))}, {row['treatment']}",
-            f"{100 * row['sparsity']:.0f} %" if not name else f"0 %, level {row['level']}",
+            formats.sparsity(row["sparsity"]) if not name else f"0 %, level {row['level']}",
             *(_interval(row[moment], row[f"{moment}_low"], row[f"{moment}_high"]) for moment in MOMENTS),
             str(int(row["n_seeds"])),
         )
