@@ -127,7 +127,8 @@ def test_the_shipped_picture_is_small_and_says_its_finding() -> None:
     losses = found.pays.losses[found.stop]
     n = int((losses.round(3) >= found.line.loss).sum())
     assert f"{n} of {len(losses)} writers" in content["words"]["alt"] and n == found.n_paying
-    assert f"{n} of {len(losses)} writers lose 3 points or more; by chance alone 0 to" in hero.chance_sentence(found)
+    line = formats.from_points_on(found.line.loss)
+    assert f"{n} of {len(losses)} writers lose {line}; by chance alone 0 to" in hero.chance_sentence(found)
     assert formats.points_in_words(losses.max()) in content["words"]["alt"]
 
 
