@@ -221,6 +221,7 @@ def guide(frame: Frame, hero: Hero | None, asked: str, title: str, link: dict[st
                 lambda: tour_file(steps(frame, hero, dark=False), title),
                 "prunescope-tour.html",
                 "text/html",
+                on_click="ignore",
                 icon=":material/download:",
                 help="Opens in any browser without a network, and prints to PDF, a step a page.",
             )
