@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.session import pace
-from tests.pages.conftest import OpenPage
+from tests.pages.conftest import OpenPage, words
 
 PRESSES = """
 import streamlit as st
@@ -28,4 +28,4 @@ def test_who_may_not_write_is_not_asked_for_a_file(open_page: OpenPage, monkeypa
     assert open_page("pages/bring.py", "planted").get("file_uploader")
     monkeypatch.setenv("PRUNESCOPE_ACCESS", "demo")
     app = open_page("pages/bring.py", "planted")
-    assert not app.get("file_uploader") and "Nothing can be brought in here" in app.info[-1].value
+    assert not app.get("file_uploader") and "Nothing can be brought in here" in words(app)
