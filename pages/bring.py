@@ -4,7 +4,8 @@ import streamlit as st
 
 from pages.shared.frame import open_without_study
 from pages.shared.layout import answer
-from pages.views.bring import steps
+from pages.shared.session.access import may_write
+from pages.views.bring import arrival, steps
 
 EXAMPLE = """example,label,prediction,technique,sparsity,seed,age_group
 img001,cat,cat,dense,0,0,young
@@ -29,6 +30,11 @@ with st.expander("What a file looks like"):
     st.download_button("Template", EXAMPLE, "predictions.csv", "text/csv", key="template", icon=":material/download:")
 
 # -- the file ---------------------------------------------------------------------------------------------------------
+if not may_write():
+    st.info(
+        "**Nothing can be brought in here.** Only editors may, and nobody in a demonstration.", icon=":material/lock:"
+    )
+    st.stop()
 left, right = st.columns([2, 1], gap="large")
 KINDS = ["csv", "tsv", "txt", "parquet", "pq", "gz", "jsonl", "ndjson"]
 file = left.file_uploader("Predictions", KINDS, key="file")
@@ -55,8 +61,5 @@ steps.show_outlook(mapping)
 st.markdown("##### Where it goes")
 target = steps.choose_target(file.name)
 if st.button("Import", type="primary", icon=":material/upload:", disabled=target is None) and target is not None:
-    done = steps.bring_in([file, *more], sidecar, mapping, target)
-    st.session_state["arrived"] = None if done is None else (file.file_id, target[0], done)
-arrived = st.session_state.get("arrived")
-if arrived and arrived[0] == file.file_id:
-    steps.show_done(arrived[2], arrived[1])
+    arrival.bring_in([file, *more], sidecar, mapping, target)
+arrival.show_arrival(file)

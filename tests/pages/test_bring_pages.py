@@ -1,5 +1,6 @@
 """Harmed examples, Subgroups, Bring your own: on made-up studies and an imported one."""
 
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -90,6 +91,17 @@ def test_a_binary_target_starts_with_its_second_class(tmp_path: Path, open_page:
     assert app.selectbox(key="positive").value == "dog"
 
 
+def press_import(app: AppTest) -> None:
+    """Ask for the import and look again until it has ended."""
+    next(button for button in app.button if button.label == "Import").click().run(timeout=60)
+    for _ in range(60):
+        if app.success or app.error:
+            return
+        assert "Importing" in words(app) or "Waiting" in words(app)
+        time.sleep(1)
+        app.run()
+
+
 def test_bring_opens_without_any_study(tmp_path: Path, open_page: OpenPage) -> None:
     app = open_page("pages/bring.py", "none", root=tmp_path)
     assert "every page works on it" in words(app)
@@ -103,7 +115,7 @@ def test_bring_previews_maps_and_imports(tmp_path: Path, open_page: OpenPage) ->
     app.text_input(key="target").set_value("../x").run()
     assert "is no name for a study" in words(app)
     app.text_input(key="target").set_value("mine").run()
-    next(button for button in app.button if button.label == "Import").click().run(timeout=60)
+    press_import(app)
     assert "4 runs with 10 models on 40 examples" in "".join(str(one.value) for one in app.success)
     assert len(Study(tmp_path / "mine").runs()) == 4
 
@@ -117,7 +129,7 @@ def test_bring_joins_several_files_and_says_what_pages_will_show(tmp_path: Path,
     app.run(timeout=60)
     assert "What each page will show" in {one.label for one in app.expander} and "by place, site" in words(app)
     app.text_input(key="target").set_value("both").run()
-    next(button for button in app.button if button.label == "Import").click().run(timeout=60)
+    press_import(app)
     assert "4 runs with 10 models on 40 examples" in "".join(str(one.value) for one in app.success)
 
 
@@ -129,7 +141,7 @@ def test_bring_imports_a_column_per_model_with_its_sidecar(tmp_path: Path, open_
     app.run(timeout=60)
     assert not app.exception and app.text_input(key="classes").value == "cat, dog, owl"
     assert sorted(app.multiselect(key="models").value)[:2] == ["dense#0", "dense#1"]
-    next(button for button in app.button if button.label == "Import").click().run(timeout=60)
+    press_import(app)
     assert not app.exception
     assert "4 runs with 10 models on 40 examples" in "".join(str(one.value) for one in app.success)
     assert Study(tmp_path / "wide").class_facts("wide")["n_train"].tolist() == [7, 0, 0]

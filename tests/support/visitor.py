@@ -71,6 +71,8 @@ class Visitor:
     """Texts of the last rerun."""
     shown: list[str] = field(default_factory=list)
     """Kinds of elements that came with the last rerun."""
+    repeated: str = ""
+    """The part of the page that a browser asks for again and again by itself; empty where there is none."""
     _states: WidgetStates = field(default_factory=WidgetStates)
     _script: str = ""
     _cached: dict[tuple[int, ...], str] = field(default_factory=dict)
@@ -94,6 +96,10 @@ class Visitor:
     async def open(self) -> Rerun:
         """Run the page as it is for whoever follows the link."""
         return await self._rerun()
+
+    async def again(self) -> Rerun:
+        """Run the part that repeats, as a browser does by the clock."""
+        return await self._rerun(self.repeated)
 
     async def move(self, key: str, value: Any) -> Rerun:
         """Set a control to a value, or to one of its options, as a person does who lets go of it."""
@@ -151,6 +157,8 @@ class Visitor:
             self._cached.pop(place, None)
             if kind == "ref_hash" or message.metadata.cacheable:
                 self._cached[place] = message.ref_hash if kind == "ref_hash" else message.hash
+        if kind == "auto_rerun":
+            self.repeated = message.auto_rerun.fragment_id
         if kind == "navigation":
             self._script = message.navigation.page_script_hash
         if kind == "page_not_found":

@@ -17,6 +17,7 @@ import streamlit as st
 from engine.access import DEMO, OPEN, SIGN_IN, Person, access_mode, acting_as, this_user
 from engine.errors import PruneScopeError
 from pages.shared import formats
+from pages.shared.session.pace import check_pace
 
 HEADER, CLAIM, EDITORS, ALLOWED = (
     "PRUNESCOPE_PROXY_HEADER",
@@ -74,7 +75,8 @@ def may_write() -> bool:
 
 
 def writing() -> AbstractContextManager[None]:
-    """A block in which the engine knows who writes."""
+    """A block in which the engine knows who writes; refused where the session writes too often."""
+    check_pace()
     return acting_as(person())
 
 

@@ -1,13 +1,10 @@
-"""The Bring your own page in parts: a file and its preview, what its columns mean, and the import."""
+"""The Bring your own page in parts: a file and its preview, what its columns mean, and where it goes."""
 
 import re
-import tempfile
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -24,36 +21,17 @@ from engine.exchange.mapping import (
     ModelFacts,
 )
 from engine.exchange.messages import Preview
-from engine.exchange.sandbox import Imported, Source, import_file, preview_file
-from engine.exchange.sources.several import path_facts
+from engine.exchange.sandbox import preview_file
 from engine.plain_names import PLAIN_NAME
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache import catalog as load
-from pages.shared.session.access import writing
+from pages.views.bring.arrival import on_disk
 
 NOT_IN_FILE = "— not in the file —"
 USUAL = ("technique", "seed", "network")
 OTHERS = tuple(role for role in ROLES if role not in (*NEEDED, *USUAL, "run"))
 TEXTS = ("technique", "network", "treatment")
-
-
-@contextmanager
-def on_disk(file: UploadedFile, sidecar: UploadedFile | None, more: Sequence[UploadedFile] = ()) -> Iterator[Source]:
-    """The uploaded files where a child can read them; gone afterwards. `more` are read with the first, as one table."""
-    with tempfile.TemporaryDirectory(prefix="prunescope-") as folder:
-        path = Path(folder) / "upload"
-        path.write_bytes(file.getbuffer())
-        sidecar_path = None
-        if sidecar is not None:
-            sidecar_path = Path(folder) / "sidecar"
-            sidecar_path.write_bytes(sidecar.getbuffer())
-        others = []
-        for number, other in enumerate(sorted(more, key=lambda upload: upload.name)):
-            beside = Path(folder) / f"upload-{number}"
-            beside.write_bytes(other.getbuffer())
-            others.append(Source(beside, other.name, None, path_facts(Path(other.name))))
-        yield Source(path, file.name, sidecar_path, path_facts(Path(file.name)), "", tuple(others))
 
 
 def previewed(file: UploadedFile, sidecar: UploadedFile | None) -> Preview | None:
@@ -234,43 +212,3 @@ def choose_target(file_name: str) -> tuple[str, str] | None:
         st.warning(f"**{formats.plain(study)} was computed here.** Choose another name, so that the two stay apart.")
         return None
     return study, dataset
-
-
-def bring_in(
-    files: Sequence[UploadedFile], sidecar: UploadedFile | None, mapping: ColumnMapping, target: tuple[str, str]
-) -> Imported | None:
-    """What was imported; None, with a sentence on the page, where it was refused."""
-    file, *more = files
-    study, dataset = target
-    if "dataset" not in mapping.columns:
-        mapping = msgspec.structs.replace(mapping, constants=mapping.constants | {"dataset": dataset})
-    path = (load.studies_root() / study).resolve()
-    if path.parent != load.studies_root().resolve():
-        st.error("**This study lies elsewhere.** Choose another name.", icon=":material/error:")
-        return None
-    try:
-        with st.spinner("Importing …"), writing(), on_disk(file, sidecar, more) as source:
-            return import_file(source, Study(path), mapping, Path(file.name).stem)
-    except PruneScopeError as error:
-        st.error(f"**Nothing was imported.** {formats.plain(error)}", icon=":material/error:")
-        return None
-
-
-def show_done(imported: Imported, study: str) -> None:
-    """What came in, and the ways on."""
-    for summary in imported.example_sets:
-        extra = ", ".join((*summary.groups, *summary.attributes)) or "none"
-        st.success(
-            f"**{formats.plain(study)}: {formats.count(summary.n_runs)} runs with {formats.count(summary.n_models)} "
-            f"models on {formats.count(summary.n_examples)} examples of {formats.count(summary.n_classes)} classes.** "
-            f"Groups and attributes: {formats.plain(extra)}. {formats.count(imported.n_new)} runs are new.",
-            icon=":material/check_circle:",
-        )
-    with st.container(horizontal=True):
-        for file, label, icon in (
-            ("app.py", "Overview", ":material/home:"),
-            ("pages/frontier.py", "Open the frontier", ":material/stacked_line_chart:"),
-            ("pages/harmed.py", "Harmed examples", ":material/broken_image:"),
-            ("pages/subgroups.py", "Subgroups", ":material/diversity_3:"),
-        ):
-            st.page_link(file, label=label, icon=icon, query_params={"study": study})
