@@ -8,8 +8,12 @@ finds nothing to do, or whose click meets nothing, is no step.
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Error, Locator, Page
+
+from pages.shared.menu import MENU
 
 BUTTONS = ("Pin as candidate", "Unpin", "Close", "Compare with the candidate", "Floors")
 """Buttons that may be pressed; others download, fetch or write."""
@@ -68,14 +72,21 @@ class Walker:
 
 
 def menu(walker: Walker) -> str | None:
-    """A page of the menu."""
-    link = walker.one('[data-testid="stSidebar"] [data-testid="stPageLink-NavLink"]')
-    if link is None:
-        return None
-    link.click(timeout=CLICK_MILLISECONDS)
+    """Any page of the menu, its group folded out first where it is not; one that is grey by its address."""
+    entry, side = walker.draw.choice(MENU), walker.page.get_by_test_id("stSidebar")
+    closed = side.locator(f".st-key-menu-{entry.group.replace(' ', '-')} details:not([open]) > summary")
+    if closed.count():
+        closed.click(timeout=CLICK_MILLISECONDS)
+    link = side.get_by_role("link", name=entry.label, exact=True)
+    if link.count():
+        link.click(timeout=CLICK_MILLISECONDS)
+    else:
+        address = urlsplit(walker.page.url)
+        path = "" if entry.file == "app.py" else Path(entry.file).stem
+        walker.page.goto(f"{address.scheme}://{address.netloc}/{path}?{address.query}")
     walker._depth, walker._ahead = walker._depth + 1, 0
     walker.page.wait_for_timeout(200)
-    return link.inner_text(timeout=CLICK_MILLISECONDS)
+    return entry.label
 
 
 def back(walker: Walker) -> str | None:
@@ -85,6 +96,10 @@ def back(walker: Walker) -> str | None:
     walker._depth, walker._ahead = walker._depth - 1, walker._ahead + 1
     walker.page.evaluate("history.back()")
     walker.page.wait_for_timeout(300)
+    if walker.page.url == "about:blank":  # a link to where one was already was no step
+        walker._depth, walker._ahead = 0, 0
+        walker.page.go_forward()
+        return None
     return ""
 
 
@@ -187,7 +202,7 @@ def fold(walker: Walker) -> str | None:
     if head is None:
         return None
     head.click(timeout=CLICK_MILLISECONDS)
-    return head.inner_text(timeout=CLICK_MILLISECONDS).splitlines()[-1]
+    return max(head.inner_text(timeout=CLICK_MILLISECONDS).splitlines(), key=len)
 
 
 def text(walker: Walker) -> str | None:
