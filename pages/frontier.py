@@ -9,7 +9,7 @@ from engine.analysis.frontier.choice import choices_by_measure
 from engine.analysis.frontier.three_objectives import techniques_on_front
 from engine.analysis.groupings import CROSSED
 from pages.shared import formats
-from pages.shared.body import body
+from pages.shared.body import body, part
 from pages.shared.cache import extras
 from pages.shared.cache.between import tally
 from pages.shared.cache.kept import kept
@@ -198,6 +198,7 @@ def show_measures(frame: Frame, asked: Question, found: Answer) -> None:
     st.caption("Weights cannot be compared across measures; Intensification and Excessive loss gap are not in points.")
 
 
+@part
 def show_sizes(frame: Frame, asked: Question) -> None:
     """How large quantized networks are as files; nothing where none was quantized."""
     sizes = extras.sizes(frame.source, frame.experiment)
@@ -213,8 +214,9 @@ def show_sizes(frame: Frame, asked: Question) -> None:
     st.markdown(size_sentence(small_files))
     column = st.column_config.NumberColumn
     looks = {"accuracy": column(format="%.1f %%"), "kB": column(format="%.0f"), "kB zipped": column(format="%.0f")}
-    with st.expander(f"All {formats.count(len(small_files))} files"):
-        st.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each network.")
+    fold = st.expander(f"All {formats.count(len(small_files))} files", key="files", on_change="rerun")
+    if fold.open:
+        fold.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each network.")
 
 
 def show_space(frame: Frame, asked: Question, found: Answer) -> None:

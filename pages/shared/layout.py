@@ -57,7 +57,7 @@ def show_chart(
     `alt` says in a sentence what the chart shows; `table` holds the numbers behind it. `selects`
     may be what to call when a point is chosen; it finds the selection in the session under `key`.
     """
-    as_table, image = st.session_state.get(f"{key}-table", False), st.session_state.get(f"{key}-image", "png")
+    as_table, image = bool(st.session_state.get(f"{key}-table")), st.session_state.get(f"{key}-image") or "png"
     event = None
     if as_table:
         st.dataframe(_table(table), hide_index=True, height=int(_height(figure) or 450), key=f"{key}-rows")
@@ -78,14 +78,38 @@ def show_chart(
     below = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small")
     if caption:
         below.container(width="stretch").caption(caption)
-    with below.popover("", icon=":material/more_horiz:", help="Show as table, download", type="tertiary"):
-        st.toggle("Show as table", key=f"{key}-table")
-        st.segmented_control("Camera button saves", ["png", "svg"], default="png", key=f"{key}-image")
+    with below:
+        _menu(figure, key, table, as_table, image)
+    return event if selects else None
+
+
+@st.fragment
+def _menu(
+    figure: BaseFigure, key: str, table: pd.DataFrame | Callable[[], pd.DataFrame], as_table: bool, image: str
+) -> None:
+    """The menu of a chart, drawn alone when it opens; closed, with everything as usual, it is no more than a button.
+
+    `as_table` and `image` are what the chart was drawn by.
+    """
+    menu = st.popover(
+        "",
+        icon=":material/more_horiz:",
+        help="Show as table, download",
+        type="tertiary",
+        key=f"{key}-menu",
+        on_change="rerun",
+    )
+    if not (menu.open or as_table or image != "png"):
+        return
+    with menu:
+        wanted = st.toggle("Show as table", key=f"{key}-table")
+        saved = st.segmented_control("Camera button saves", ["png", "svg"], default="png", key=f"{key}-image")
         st.download_button("CSV", lambda: csv_bytes(_table(table)), f"{key}.csv", "text/csv", key=f"{key}-csv")
         st.download_button(
             "HTML", lambda: figure.to_html(ALONE, include_plotlyjs=True), f"{key}.html", "text/html", key=f"{key}-html"
         )
-    return event if selects else None
+    if (wanted, saved or "png") != (as_table, image):
+        st.rerun()
 
 
 def _buttons(figure: BaseFigure, selects: bool) -> list[str]:

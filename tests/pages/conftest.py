@@ -97,6 +97,12 @@ def open_page(study_root: Path, monkeypatch: pytest.MonkeyPatch) -> OpenPage:
     return opened
 
 
+def unfold(app: AppTest, key: str) -> AppTest:
+    """The page once what is folded away under this key is folded out, as by a click on it."""
+    app.session_state[key] = True
+    return app.run()
+
+
 def words(app: AppTest) -> str:
     """All words of a page's body."""
     parts = [*app.main.markdown, *app.main.info, *app.main.caption, *app.main.warning, *app.main.error]

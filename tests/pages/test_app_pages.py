@@ -35,7 +35,7 @@ from pages.shared.menu import MENU, Entry
 from pages.shared.names import variant_name
 from pages.views.method import words as method
 from pages.views.overview import words as flags
-from tests.pages.conftest import NASTY, TOP, OpenPage, words
+from tests.pages.conftest import NASTY, TOP, OpenPage, unfold, words
 from tests.support.studies import make_study
 
 PAGES = ("app.py", "pages/class_curves.py", "pages/method.py")
@@ -359,7 +359,7 @@ def test_every_measure_has_a_curve_or_a_reason(open_page: OpenPage, measure: str
 
 def test_charts_turn_into_tables(open_page: OpenPage) -> None:
     app = open_page("pages/class_curves.py", "planted")
-    app.toggle(key="class-curves-table").set_value(True).run()
+    unfold(app, "class-curves-menu").toggle(key="class-curves-table").set_value(True).run()
     assert not app.exception and set(app.dataframe[0].value) >= {"class", "name", "level", "accuracy", "low", "n"}
 
 

@@ -14,7 +14,7 @@ from engine.specs.mitigation import MITIGATIONS
 from engine.store.study import Study
 from pages.views.causes import words as causes
 from pages.views.mitigation import words as arms
-from tests.pages.conftest import OpenPage, words
+from tests.pages.conftest import OpenPage, unfold, words
 from tests.support.studies import make_study
 
 PAGES = ("pages/causes.py", "pages/mitigation.py")
@@ -53,7 +53,7 @@ def test_causes_page_shows_the_bound_right_after_the_cut_and_after_retraining(
 ) -> None:
     app = open_page("pages/causes.py", "arms", arms_root)
     assert app.segmented_control(key="moment").value == causes.AT_CUT
-    app.toggle(key="bound-table").set_value(True).run()
+    unfold(app, "bound-menu").toggle(key="bound-table").set_value(True).run()
     study = Study(arms_root / "arms")
     rows = pd.concat([study.run_table(run, "groups") for run in study.runs()])
     for moment, prefix in ((causes.AT_CUT, "cut_"), (causes.TRAINED, "")):

@@ -21,6 +21,7 @@ from pages.shared import formats
 from pages.shared.names import point_hovers, technique_name
 from pages.views.frontier import charts, contrast, side_charts, space_chart
 from pages.views.frontier.words import MOST_WORDS
+from tests.pages.conftest import unfold
 from tests.support.studies import make_study
 
 TOP = Path(__file__).resolve().parents[2]
@@ -185,7 +186,7 @@ def test_class_without_examples_is_said(page: Any, studies: Path) -> None:
     points, _ = tables(studies, "absent-class")
     chosen = points.iloc[choose(points, app.number_input(key="threshold").value / 100, 0.01).chosen]
     assert formats.unfairness(chosen["max_min"], "max_min") in sentence(app)
-    app.toggle(key="chosen-classes-table").set_value(True).run()
+    unfold(app, "chosen-classes-menu").toggle(key="chosen-classes-table").set_value(True).run()
     row = next(t.value for t in app.dataframe if "name" in t.value).set_index("name").loc["4"]
     assert row["n"] == 0 and np.isnan(row["accuracy"])
 

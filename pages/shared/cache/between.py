@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from engine.analysis.binary_rates import FOUND, POSITIVES
 from engine.analysis.columns import CLASS, MODEL
@@ -28,6 +27,7 @@ from pages.shared.cache.catalog import (
     examples,
     levels,
 )
+from pages.shared.cache.kept import remembered
 
 TEST = "test"
 
@@ -90,7 +90,7 @@ class Columns:
     """At most one: that of most members, such as writers."""
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def example_columns(source: Source, experiment: Experiment) -> Columns:
     """Columns that part the examples into a few groups, and into many members; none where they cannot be read."""
     try:
@@ -100,7 +100,7 @@ def example_columns(source: Source, experiment: Experiment) -> Columns:
     return Columns(tuple(group_columns(table)), tuple(member_columns(table)[:1]))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def has_validation(source: Source, experiment: Experiment) -> bool:
     """Whether every run of an experiment kept what it predicts on its validation split, so that this may choose."""
     study = source.study
@@ -109,7 +109,7 @@ def has_validation(source: Source, experiment: Experiment) -> bool:
     return known and len(study.runs_with(runs, VALIDATION)) == len(runs)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Counting right answers by group …")
+@remembered(max_entries=16, show_spinner="Counting right answers by group …")
 def tally(between: Between) -> Tally:
     """What every network of an experiment has right of every group."""
     source, experiment = between.source, between.experiment

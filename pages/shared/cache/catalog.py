@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from engine.analysis.columns import EXPERIMENT, MODEL, is_mitigated
 from engine.analysis.curves.baseline import CONTROL
@@ -33,6 +32,7 @@ from engine.store.run_tables import is_right
 from engine.store.study import Study, examples_name
 from engine.study_folders import studies_in
 from engine.study_folders import studies_root as studies_root
+from pages.shared.cache.kept import remembered
 from pages.shared.cache.watched_study import WatchedStudy
 
 
@@ -87,13 +87,13 @@ def source(name: str) -> Source:
     return Source(str(path), stamp)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Reading the study …")
+@remembered(max_entries=8, show_spinner="Reading the study …")
 def load_catalog(source: Source) -> Catalog:
     """All runs of a study."""
     return catalog.refresh(source.study)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def experiments(source: Source) -> list[Experiment]:
     """The comparable sets of runs in a study: the one that it opens with, then that of most models."""
     found = [Experiment(*map(str, key)) for key in n_models(load_catalog(source)).index]
@@ -113,7 +113,7 @@ def short_names(source: Source) -> dict[tuple[str, ...], str]:
     return _short_names(source, (file.st_mtime_ns, file.st_size))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def _short_names(source: Source, stamp: tuple[int, int]) -> dict[tuple[str, ...], str]:
     try:
         return names_in_study(source.study.info)
@@ -121,7 +121,7 @@ def _short_names(source: Source, stamp: tuple[int, int]) -> dict[tuple[str, ...]
         return {}
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def specs(source: Source) -> dict[Experiment, RunSpec]:
     """The settings of one run of each experiment."""
     return {experiment: spec(source, experiment) for experiment in experiments(source)}
@@ -133,49 +133,49 @@ def n_models(catalog: Catalog) -> pd.Series:
     return runs.groupby(list(EXPERIMENT), observed=True)["n"].sum().sort_values(ascending=False, kind="stable")
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def levels(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model of an experiment."""
     return _of(source, experiment, "levels")
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def variants(source: Source, experiment: Experiment) -> pd.DataFrame:
     """The techniques of an experiment with the treatments that each was run with."""
     return levels(source, experiment)[["technique", "treatment"]].drop_duplicates(ignore_index=True)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def classes(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model and class of an experiment."""
     return _of(source, experiment, "classes")
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def control_levels(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model of an experiment that was trained on and neither pruned nor mitigated; may be empty."""
     return _unmitigated(_of(source, experiment, "levels", controls=True))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def control_classes(source: Source, experiment: Experiment) -> pd.DataFrame:
     """The same by class."""
     return _unmitigated(_of(source, experiment, "classes", controls=True))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def unfairness(source: Source, experiment: Experiment) -> pd.DataFrame:
     """Every unfairness measure of every model of an experiment."""
     return unfairness_table(classes(source, experiment))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def operating(source: Source, experiment: Experiment) -> pd.DataFrame:
     """Operating points of an experiment: means over seeds."""
     return operating_points(levels(source, experiment), unfairness(source, experiment))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def class_means(source: Source, experiment: Experiment) -> pd.DataFrame:
     """Mean accuracy of each class at each operating point, by the point's number."""
     curves = class_curves(classes(source, experiment))
@@ -183,7 +183,7 @@ def class_means(source: Source, experiment: Experiment) -> pd.DataFrame:
     return curves.merge(numbers, on=[*MODEL, "level"], how="left")
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def class_names(source: Source, experiment: Experiment) -> dict[int, str]:
     """Names of the classes by their numbers; empty where the study does not have them."""
     try:
@@ -193,13 +193,13 @@ def class_names(source: Source, experiment: Experiment) -> dict[int, str]:
     return dict(zip(facts["class"].astype(int), facts["name"].astype(str), strict=True))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def total_means(source: Source, experiment: Experiment) -> pd.DataFrame:
     """Mean accuracy of each model at each level."""
     return total_curves(levels(source, experiment))
 
 
-@st.cache_resource(max_entries=64, show_spinner="Looking for red flags …")
+@remembered(max_entries=64, show_spinner="Looking for red flags …")
 def flags(source: Source, experiment: Experiment, baseline: str = CONTROL) -> RedFlags:
     """Who loses most at the sparsest level of each model that keeps its accuracy; groups where examples name them."""
     models, counts = levels(source, experiment), classes(source, experiment)
@@ -222,7 +222,7 @@ def flags(source: Source, experiment: Experiment, baseline: str = CONTROL) -> Re
     return RedFlags(red_flags(models, counts, groups[~trained_on], controls=given, kept=kept), "")
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def spec(source: Source, experiment: Experiment) -> RunSpec:
     """The settings of one run of an experiment; the others differ in technique, treatment, mitigation and seed only."""
     return source.study.run_record(str(levels(source, experiment)["run"].iloc[0])).spec
@@ -233,25 +233,25 @@ def example_set(source: Source, experiment: Experiment) -> str:
     return examples_name(spec(source, experiment))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def class_facts(source: Source, name: str) -> pd.DataFrame:
     """Names, counts and entropy of the classes of an example set."""
     return source.study.class_facts(name)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@remembered(max_entries=16, show_spinner=False)
 def examples(source: Source, name: str) -> pd.DataFrame:
     """The test examples of an example set."""
     return source.study.examples(name)
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@remembered(max_entries=256, show_spinner=False)
 def predictions(source: Source, run: str) -> tuple[np.ndarray, np.ndarray]:
     """Levels and predictions (levels x examples) of one run."""
     return source.study.prediction_matrix(run)
 
 
-@st.cache_resource(max_entries=2, show_spinner="Reading the images …")
+@remembered(max_entries=2, show_spinner="Reading the images …")
 def test_images(dataset: str, request: Request, root: Path) -> ImageSet:
     """The test side of a data set on this machine, in the order of its examples; an error where it is not there."""
     return load_dataset(dataset, root, request).test

@@ -1,7 +1,6 @@
 """What pruned networks are compared with, kept between reruns: those that trained as long unpruned, or dense ones."""
 
 import pandas as pd
-import streamlit as st
 
 from engine.analysis.columns import VARIANT
 from engine.analysis.curves import baseline
@@ -18,10 +17,11 @@ from pages.shared.cache.catalog import (
     levels,
     total_means,
 )
+from pages.shared.cache.kept import remembered
 from pages.shared.names import Variant
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@remembered(max_entries=256, show_spinner=False)
 def beside_control(
     source: Source, experiment: Experiment, variant: Variant, level: int, measure: str
 ) -> dict[str, Against] | None:
@@ -38,7 +38,7 @@ def beside_control(
     return against if "accuracy" in against else None
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def baselines(source: Source, experiment: Experiment, chosen: str) -> pd.DataFrame:
     """The baseline of each model of an experiment, by the choice in the frame: the same training or dense."""
     controls = Controls(
@@ -47,28 +47,28 @@ def baselines(source: Source, experiment: Experiment, chosen: str) -> pd.DataFra
     return baseline.baselines(levels(source, experiment), controls if chosen == baseline.CONTROL else None)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def levels_beside_baselines(source: Source, experiment: Experiment, chosen: str) -> pd.DataFrame:
     """`levels` with the accuracy of their baselines as `before`, and its kind, by the choice in the frame."""
     pairs = baselines(source, experiment, chosen)
     return baseline.beside_baselines(levels(source, experiment), control_levels(source, experiment), pairs)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def classes_beside_baselines(source: Source, experiment: Experiment, chosen: str) -> pd.DataFrame:
     """The same by class."""
     pairs = baselines(source, experiment, chosen)
     return baseline.beside_baselines(classes(source, experiment), control_classes(source, experiment), pairs)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def classes_with_controls(source: Source, experiment: Experiment) -> pd.DataFrame:
     """`class_means` with the mean accuracy of the controls beside them."""
     pairs = baselines(source, experiment, baseline.CONTROL)
     return baseline.with_controls(class_means(source, experiment), control_classes(source, experiment), pairs)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def totals_with_controls(source: Source, experiment: Experiment) -> pd.DataFrame:
     """`total_means` with the mean accuracy of the controls beside them."""
     pairs = baselines(source, experiment, baseline.CONTROL)

@@ -1,7 +1,6 @@
 """What only some runs recorded, kept between reruns: diagnostics, mitigation, sizes on disk."""
 
 import pandas as pd
-import streamlit as st
 
 from engine.analysis import columns
 from engine.analysis.causes.mitigation_arms import arm_outcomes, groups_of_classes
@@ -9,9 +8,10 @@ from engine.analysis.columns import MODEL
 from engine.errors import PruneScopeError
 from engine.store.records.measures import measured_models
 from pages.shared.cache.catalog import Experiment, Source, classes, levels
+from pages.shared.cache.kept import remembered
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@remembered(max_entries=256, show_spinner=False)
 def is_diagnosed(source: Source, experiment: Experiment) -> bool:
     """Whether a run of the experiment was diagnosed."""
     return bool(source.study.runs_with(levels(source, experiment)["run"].astype(str).unique(), "groups"))
@@ -22,25 +22,25 @@ def is_mitigated(source: Source, experiment: Experiment) -> bool:
     return any(map(columns.is_mitigated, levels(source, experiment)["mitigation"].cat.categories))
 
 
-@st.cache_resource(max_entries=16, show_spinner="Reading the groups …")
+@remembered(max_entries=16, show_spinner="Reading the groups …")
 def diagnosed(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model and group of the runs that were diagnosed; empty where none was."""
     return _run_tables(source, experiment, "groups")
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@remembered(max_entries=16, show_spinner=False)
 def multipliers(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model, epoch and group of the trainings that were mitigated; empty where none was."""
     return _run_tables(source, experiment, "multipliers")
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@remembered(max_entries=16, show_spinner=False)
 def sizes(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model of the runs that recorded what it costs: bytes, zipped, and of newer runs multiplications."""
     return _run_tables(source, experiment, "sizes")
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@remembered(max_entries=16, show_spinner=False)
 def measures(source: Source, experiment: Experiment) -> pd.DataFrame:
     """One row per model whose milliseconds were measured, of one image at a time, on the processor that
     most were measured on; empty where none was."""
@@ -53,7 +53,7 @@ def measures(source: Source, experiment: Experiment) -> pd.DataFrame:
     return rows[rows["device"] == rows["device"].mode().iloc[0]] if len(rows) else rows
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@remembered(max_entries=16, show_spinner=False)
 def arms(source: Source, experiment: Experiment) -> pd.DataFrame:
     """Accuracy and gaps of each run and level, by class and by every grouping that was diagnosed."""
     groups, by_class = diagnosed(source, experiment), groups_of_classes(classes(source, experiment))

@@ -23,11 +23,12 @@ from engine.errors import PruneScopeError
 from pages.shared.cache import catalog, extras
 from pages.shared.cache.between import TEST, Between, example_columns, tally
 from pages.shared.cache.controls import baselines, classes_with_controls
+from pages.shared.cache.kept import remembered
 from pages.shared.cache.member_points import grid_of, member_changes
 from pages.shared.names import point_hovers
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def unfairness(between: Between) -> pd.DataFrame:
     """Every unfairness measure of every model, between these groups; those of a change are since the baseline, those of
     `binary_rates` are there between groups of a binary target."""
@@ -43,7 +44,7 @@ def unfairness(between: Between) -> pd.DataFrame:
     return table.merge(binary_measures(counted.counts), on=["run", "level"], how="left")
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def counted_baselines(between: Between) -> pd.DataFrame:
     """The baseline of each model, by the choice in the frame, where its right answers were counted on this split."""
     if tally(between).control_counts.empty:
@@ -56,13 +57,13 @@ def counted_baselines(between: Between) -> pd.DataFrame:
     return baselines(between.source, between.experiment, baselines_of.DENSE)
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@remembered(max_entries=256, show_spinner=False)
 def unfairness_means(between: Between, measure: str) -> pd.DataFrame:
     """Mean unfairness of each model at each level, in one measure."""
     return unfairness_curves(unfairness(between), measure)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def operating(between: Between, baseline: str = CONTROL) -> pd.DataFrame:
     """Operating points, means over seeds, with the group that each serves worst and the one that loses most since the
     baseline: `lowest`, `lowest_group`, `loss`, `loss_group`; and what each costs, where it was recorded: COSTS."""
@@ -72,19 +73,19 @@ def operating(between: Between, baseline: str = CONTROL) -> pd.DataFrame:
     return with_costs(with_extremes(points, means, tally(between).names), extras.sizes(*of), extras.measures(*of))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def by_seed(between: Between) -> pd.DataFrame:
     """The models behind the operating points, seed by seed."""
     return seed_points(tally(between).levels, unfairness(between))
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@remembered(max_entries=16, show_spinner=False)
 def by_seed_and_point(between: Between, measure: str) -> SeedGrid:
     """The same numbers laid out for resampling."""
     return grid_of(between, measure, by_seed(between), counted_baselines(between))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def group_means(between: Between) -> pd.DataFrame:
     """Mean accuracy of each group at each operating point, by the point's number, with the controls' beside it."""
     source, experiment = between.source, between.experiment
@@ -99,7 +100,7 @@ def group_means(between: Between) -> pd.DataFrame:
     return baselines_of.with_controls(curves, counted.control_counts, pairs)
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@remembered(max_entries=256, show_spinner=False)
 def group_rows(between: Between, point: int, baseline: str = CONTROL) -> pd.DataFrame:
     """Each group at an operating point, largest loss first: name, n, dense, accuracy, low, high, change.
 
@@ -126,7 +127,7 @@ def band(asked: tuple[Hashable, ...], _points: pd.DataFrame, _grid: SeedGrid, _c
     return frontier_band(_points, _grid, _choice)
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@remembered(max_entries=256, show_spinner=False)
 def payers(between: Between, point: int, baseline: str = CONTROL) -> pd.DataFrame:
     """Of each grouping the group that loses most on the test split, the largest loss first: columns, name, n, before,
     accuracy, low, high, change, kind (of the baseline), pulled (to the mean of all members).
@@ -150,7 +151,7 @@ def payers(between: Between, point: int, baseline: str = CONTROL) -> pd.DataFram
     return pd.concat(parts, ignore_index=True).sort_values("change", kind="stable", ignore_index=True)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@remembered(max_entries=64, show_spinner=False)
 def hover_texts(between: Between, measure: str) -> list[str]:
     """What hover says of each operating point, by its number."""
     worst = worst_classes(group_means(between))

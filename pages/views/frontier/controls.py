@@ -111,20 +111,8 @@ def ask(frame: Frame) -> Question:
     with second:
         weight, risk = _price(measure, rule)
     with second, st.container(horizontal=True, vertical_alignment="bottom"):
-        with st.popover("Floors", help="For groups; and for size and speed, where measured.", width="content"):
-            for name in (name for name in facts if name != "accuracy"):
-                set_to = floor_field(name, facts[name], FLOOR_KEYS[name], None)
-                limits |= {} if set_to is None else {name: set_to / FLOORS[name].factor}
-            warning = bound.number_input(
-                "Warn of a group that loses more than (points)",
-                0.0,
-                100.0,
-                USUAL_WARNING,
-                key="warn",
-                step=0.5,
-                format="%.1f",
-                help="Any group of any grouping, whatever the networks are fair between.",
-            )
+        floors, warning = _floors(facts)
+        limits |= floors
         two = st.toggle("Second weight", key="two", bind="query-params", help="Another stakeholder, another weight.")
     if rule == BY_PROMISE and not set(limits) & {"lowest", "loss"}:
         limits["loss"] = USUAL_LOSS
@@ -144,10 +132,48 @@ def ask(frame: Frame) -> Question:
         float(weight),
         None if other is None else float(other),
         risk,
-        (USUAL_WARNING if warning is None else warning) / 100,
+        warning / 100,
         scale,
         filters,
     )
+
+
+def _floors(facts: Mapping[str, FloorFacts]) -> tuple[dict[str, float], float]:
+    """The floors that are set but that of accuracy, as shares, and the loss from which the page warns, in points.
+
+    Their fields are drawn while they are folded out, and where one of them is set.
+    """
+    fold = st.popover(
+        "Floors",
+        help="For groups; and for size and speed, where measured.",
+        width="content",
+        key="floors",
+        on_change="rerun",
+    )
+    others = {name: FLOOR_KEYS[name] for name in facts if name != "accuracy"}
+    if not fold.open and not any(map(_is_set, others.values())) and not _is_set("warn", USUAL_WARNING):
+        return {}, USUAL_WARNING
+    limits: dict[str, float] = {}
+    with fold:
+        for name, key in others.items():
+            set_to = floor_field(name, facts[name], key, None)
+            limits |= {} if set_to is None else {name: set_to / FLOORS[name].factor}
+        warning = bound.number_input(
+            "Warn of a group that loses more than (points)",
+            0.0,
+            100.0,
+            USUAL_WARNING,
+            key="warn",
+            step=0.5,
+            format="%.1f",
+            help="Any group of any grouping, whatever the networks are fair between.",
+        )
+    return limits, USUAL_WARNING if warning is None else warning
+
+
+def _is_set(key: str, usual: float | None = None) -> bool:
+    """Whether a control that may not be drawn has a value of its own, in this session or in the address."""
+    return key in st.query_params or st.session_state.get(key, usual) != usual
 
 
 def choose_between(frame: Frame, where: Any) -> Between:

@@ -18,7 +18,7 @@ from pages.shared.frame import Frame
 from pages.shared.session import candidate
 from pages.views.frontier.chosen.card import OPEN
 from pages.views.frontier.chosen.comparison import differing, pair_table
-from tests.pages.conftest import OpenPage, words
+from tests.pages.conftest import OpenPage, unfold, words
 from tests.support.studies import make_study
 
 FRONTIER = "pages/frontier.py"
@@ -159,7 +159,7 @@ def test_costs_are_axes_floors_and_columns(open_page: OpenPage, costly: Path) ->
     np.testing.assert_allclose(front["kB"], 100 - 20 * front["level"])
     np.testing.assert_allclose(front["million MACs"], 0.4 * 0.8 ** front["level"])
     assert front["kB"].max() > 60
-    app.number_input(key="kb").set_value(60.0).run()
+    unfold(app, "floors").number_input(key="kb").set_value(60.0).run()
     assert not app.exception
     front = next(t.value for t in app.dataframe if "wins at weights" in t.value)
     assert front["level"].min() == 2 and front["kB"].max() == 60

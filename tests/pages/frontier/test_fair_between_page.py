@@ -16,7 +16,7 @@ from pages.shared.cache import catalog
 from pages.shared.cache.between import Between
 from pages.shared.cache.points import operating
 from pages.views.frontier.words import MOST_WORDS
-from tests.pages.conftest import OpenPage, words
+from tests.pages.conftest import OpenPage, unfold, words
 from tests.support.planted.regions import make_regions
 from tests.support.planted.validated_study import make_validated_study
 from tests.support.studies import make_study
@@ -57,7 +57,7 @@ def test_between_classes_the_warning_names_rural(open_page: OpenPage, root: Path
     warned = formats.unmarked(str(app.warning[0].value))
     assert warned.startswith("region rural loses 30.0 points") and "fair between classes only" in warned
     assert "Who pays most: region rural, from 95.0 %" in formats.unmarked(words(app))
-    app.number_input(key="warn").set_value(31.0).run()
+    unfold(app, "floors").number_input(key="warn").set_value(31.0).run()
     assert not app.exception and not app.warning
 
 
@@ -72,7 +72,7 @@ def test_a_floor_takes_the_unfair_network_out(open_page: OpenPage, root: Path) -
 
 def test_the_panel_shows_the_grouping_with_sizes(open_page: OpenPage, root: Path) -> None:
     app = open_page(FRONTIER, "regions", root, fair="Region", weight="0.01", threshold="0")
-    app.toggle(key="chosen-classes-table").set_value(True).run()
+    unfold(app, "chosen-classes-menu").toggle(key="chosen-classes-table").set_value(True).run()
     rows = next(t.value for t in app.dataframe if "name" in t.value).set_index("name")
     assert rows.loc["rural", "n"] == 400 and rows.loc["rural", "accuracy"] == pytest.approx(0.65)
     assert rows.loc["urban", "dense"] == pytest.approx(0.95) and rows.loc["rural", "change"] == pytest.approx(-0.3)

@@ -27,7 +27,7 @@ from pages.shared.names import BASELINE_LABELS, baseline_name
 from pages.views.frontier import tables
 from pages.views.frontier.chosen.record import Decided, record_facts
 from pages.views.frontier.controls import Question
-from tests.pages.conftest import OpenPage, words
+from tests.pages.conftest import OpenPage, unfold, words
 from tests.support.studies import make_study
 
 LEVEL = 4
@@ -84,7 +84,7 @@ def opened(open_page: OpenPage, root: Path, file: str, baseline: str, treatment:
 def shown_rows(app: AppTest, key: str) -> pd.DataFrame:
     """The table behind a chart."""
     before = len(app.dataframe)
-    app = app.toggle(key=f"{key}-table").set_value(True).run()
+    app = unfold(app, f"{key}-menu").toggle(key=f"{key}-table").set_value(True).run()
     assert len(app.dataframe) == before + 1
     return app.dataframe[0].value
 

@@ -1,18 +1,25 @@
 """A random walk through the dashboard in a real browser: seeded, so that a failure can be played again.
 
 A step is one of `STEPS`: a page of the menu, back, forward, reload, a slider to an end, any select, toggle, choice side
-by side or number field, another study, a click into a chart, a button that pins or closes. A step that finds nothing to
-do is no step.
+by side, fold, text or number field, another study, a click into a chart, a button that pins or closes. A step that
+finds nothing to do, or whose click meets nothing, is no step.
 """
 
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Error, Locator, Page
 
+from pages.shared.menu import MENU
+
 BUTTONS = ("Pin as candidate", "Unpin", "Close", "Compare with the candidate", "Floors")
 """Buttons that may be pressed; others download, fetch or write."""
+JOB_BUTTONS = ("Start", "Pause", "Go on", "Cancel")
+"""Buttons of the Run page, for whoever walks over studies of their own."""
+TEXTS = ("", "a walk", "..", "<b>&amp;</b>", "Ä" * 300)
 CLICK_MILLISECONDS = 4_000
 MARKS = ".js-plotly-plot .scatterlayer .point, .js-plotly-plot .barlayer .point"
 
@@ -24,7 +31,14 @@ class Walker:
     page: Page
     settle: Callable[[], None]
     draw: random.Random
+    problems: Callable[[], list[str]]
+    """What went wrong so far, in the browser and in the server."""
+    buttons: tuple[str, ...] = BUTTONS
     said: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+    """Steps whose click met nothing any more."""
+    seen: set[str] = field(default_factory=set)
+    """Titles of the pages that were open."""
     _depth: int = 0
     _ahead: int = 0
 
@@ -35,18 +49,21 @@ class Walker:
             name = self.draw.choices(names, weights)[0]
             try:
                 done = STEPS[name][1](self)
-            except Error:  # a rerun took away under the click what was to be clicked
-                done = ""
+            except Error as error:  # a rerun took away under the click what was to be clicked
+                self.missed.append(f"after {len(self.said)}, {name}: {error.message}")
+                done = None
             self.page.wait_for_timeout(120)
             self.settle()
             if done is not None:
-                self.said.append(f"{name} {done}".strip())
+                self.said.append(" ".join(f"{name} {done}".split()))
+                self.seen.add(self.page.title())
             problem = self.page.get_by_test_id("stException")
             assert problem.count() == 0, f"{self.path()}\n{problem.first.inner_text()}"
+            assert not self.problems(), f"{self.path()}\n{self.problems()}"
 
     def path(self) -> str:
-        """The last steps, for whoever looks for the reason."""
-        return "\n".join([self.page.url, *self.said[-25:]])
+        """How many steps were done, and the last, for whoever looks for the reason."""
+        return "\n".join([f"{len(self.said)} steps, {len(self.missed)} missed", self.page.url, *self.said[-25:]])
 
     def one(self, selector: str) -> Locator | None:
         """One of what can be seen of this kind."""
@@ -55,14 +72,21 @@ class Walker:
 
 
 def menu(walker: Walker) -> str | None:
-    """A page of the menu."""
-    link = walker.one('[data-testid="stSidebar"] [data-testid="stPageLink-NavLink"]')
-    if link is None:
-        return None
-    link.click(timeout=CLICK_MILLISECONDS)
+    """Any page of the menu, its group folded out first where it is not; one that is grey by its address."""
+    entry, side = walker.draw.choice(MENU), walker.page.get_by_test_id("stSidebar")
+    closed = side.locator(f".st-key-menu-{entry.group.replace(' ', '-')} details:not([open]) > summary")
+    if closed.count():
+        closed.click(timeout=CLICK_MILLISECONDS)
+    link = side.get_by_role("link", name=entry.label, exact=True)
+    if link.count():
+        link.click(timeout=CLICK_MILLISECONDS)
+    else:
+        address = urlsplit(walker.page.url)
+        path = "" if entry.file == "app.py" else Path(entry.file).stem
+        walker.page.goto(f"{address.scheme}://{address.netloc}/{path}?{address.query}")
     walker._depth, walker._ahead = walker._depth + 1, 0
     walker.page.wait_for_timeout(200)
-    return link.inner_text(timeout=CLICK_MILLISECONDS)
+    return entry.label
 
 
 def back(walker: Walker) -> str | None:
@@ -72,6 +96,10 @@ def back(walker: Walker) -> str | None:
     walker._depth, walker._ahead = walker._depth - 1, walker._ahead + 1
     walker.page.evaluate("history.back()")
     walker.page.wait_for_timeout(300)
+    if walker.page.url == "about:blank":  # a link to where one was already was no step
+        walker._depth, walker._ahead = 0, 0
+        walker.page.go_forward()
+        return None
     return ""
 
 
@@ -152,6 +180,42 @@ def number(walker: Walker) -> str | None:
     return text
 
 
+def several(walker: Walker) -> str | None:
+    """One more or one less of a list of several."""
+    box = walker.one('[data-testid="stMultiSelect"] input')
+    if box is None:
+        return None
+    if walker.draw.random() < 0.5:
+        box.press("Backspace", timeout=CLICK_MILLISECONDS)
+        return "one less"
+    box.click(timeout=CLICK_MILLISECONDS)
+    options = walker.page.get_by_role("option").all()
+    if options:
+        walker.draw.choice(options).click(timeout=CLICK_MILLISECONDS)
+    walker.page.keyboard.press("Escape")
+    return "one more"
+
+
+def fold(walker: Walker) -> str | None:
+    """Something folded out, or in: a part of a page, a group of the menu."""
+    head = walker.one('[data-testid="stExpander"] summary')
+    if head is None:
+        return None
+    head.click(timeout=CLICK_MILLISECONDS)
+    return max(head.inner_text(timeout=CLICK_MILLISECONDS).splitlines(), key=len)
+
+
+def text(walker: Walker) -> str | None:
+    """Some text in a field, strange or none."""
+    box = walker.one('[data-testid="stTextInput"] input:enabled')
+    if box is None:
+        return None
+    written = walker.draw.choice(TEXTS)
+    box.fill(written, timeout=CLICK_MILLISECONDS)
+    box.press("Enter", timeout=CLICK_MILLISECONDS)
+    return written[:20]
+
+
 def mark(walker: Walker) -> str | None:
     """A click on a mark of a chart: a point, a bar."""
     point = walker.one(MARKS)
@@ -168,7 +232,10 @@ def mark(walker: Walker) -> str | None:
 def button(walker: Walker) -> str | None:
     """A button that pins, forgets, closes, compares or folds out; a reason is given where one is asked for."""
     found = [
-        place for name in BUTTONS for place in walker.page.get_by_role("button", name=name).all() if place.is_visible()
+        place
+        for name in walker.buttons
+        for place in walker.page.get_by_role("button", name=name, exact=name in JOB_BUTTONS).all()
+        if place.is_visible() and place.is_enabled()
     ]
     if not found:
         return None
@@ -192,6 +259,9 @@ STEPS: dict[str, tuple[float, Callable[[Walker], str | None]]] = {
     "toggle": (1, toggle),
     "side by side": (1.5, side_by_side),
     "number": (1, number),
+    "several": (0.5, several),
+    "fold": (1, fold),
+    "text": (0.5, text),
     "mark": (2, mark),
     "button": (2.5, button),
 }

@@ -30,6 +30,7 @@ from engine.store.records.digests import data_digest, study_digest
 from pages.shared import formats
 from pages.shared.cache import catalog
 from pages.shared.cache.between import Between
+from pages.shared.cache.kept import kept
 from pages.shared.cache.points import by_seed, group_rows, payers
 from pages.shared.frame import Frame
 from pages.shared.names import baseline_name, dataset_name, network_name, point_with_level
@@ -72,9 +73,13 @@ class Decided:
     @property
     def seeds(self) -> pd.DataFrame:
         """The networks behind the point, by what chose."""
-        rows = by_seed(self.asked.between)
-        number = int(self.asked.points["point"].iloc[self.place])
-        return rows[(rows["point"] == number).to_numpy()].reset_index(drop=True)
+        between, number = self.asked.between, int(self.asked.points["point"].iloc[self.place])
+
+        def made() -> pd.DataFrame:
+            rows = by_seed(between)
+            return rows[(rows["point"] == number).to_numpy()].reset_index(drop=True)
+
+        return kept(self.frame.source, "seeds of a point", (between, number), made)
 
 
 def record_facts(decided: Decided, use: UseFacts, seed: int | None = None) -> RecordFacts:

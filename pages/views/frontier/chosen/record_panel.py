@@ -10,6 +10,7 @@ from engine.shipping.decision.record_parts import shipped_seed
 from engine.shipping.policy import floors_policy, policy_text
 from engine.store.records.decisions import APPROVED, LONGEST_NAME, LONGEST_NOTE, propose, read_decisions
 from pages.shared import formats
+from pages.shared.body import part
 from pages.shared.frame import shared_link
 from pages.shared.get_model import get_model
 from pages.shared.session.access import name_field, writing
@@ -20,8 +21,9 @@ PROPOSED = "proposed decision"
 """Where a session keeps the id of what it proposed last."""
 
 
+@part
 def show_record(decided: Decided) -> None:
-    """The panel, for the point that is decided on."""
+    """The panel, for the point that is decided on; what is folded away is drawn when it is folded out."""
     st.markdown("##### Decision record")
     st.write("The choice with its reasons, numbers and limits on one page, to sign, to keep or to hand on.")
     _downloads(decided)
@@ -63,7 +65,9 @@ def _downloads(decided: Decided) -> None:
         key="record-policy",
         help="The floors that are set here, as rules for `prunescope gate`.",
     )
-    more = files.popover("More", type="tertiary")
+    more = files.popover("More", type="tertiary", key="record-more", on_change="rerun")
+    if not more.open:
+        return
     more.download_button(
         "Model card (README.md)",
         lambda: decision_card(record_facts(decided, use), None),
@@ -82,27 +86,10 @@ def _downloads(decided: Decided) -> None:
 
 def _proposal(decided: Decided) -> None:
     """The form that puts the decision into the study."""
-    study, seeds = decided.frame.source.study, decided.seeds["seed"].tolist()
-    in_force = [one.id for one in read_decisions(study) if one.status == APPROVED]
-    with st.expander("Propose this decision", icon=":material/how_to_vote:"), st.form("propose", border=False):
-        who = name_field("propose-who", LONGEST_NAME)
-        intended = st.text_area("Intended use", max_chars=LONGEST_NOTE, key="propose-use", height=80)
-        not_for = st.text_area("Not for", max_chars=LONGEST_NOTE, key="propose-not", height=80)
-        usual = seeds.index(shipped_seed(decided.seeds, decided.choice.measure).seed)
-        seed = st.selectbox("Seed that ships", seeds, usual, key="propose-seed", help="The most usual one, by default.")
-        old = st.selectbox("Supersedes", ["", *in_force], key="propose-old", help="What its approval replaces.")
-        note = st.text_input("Note", max_chars=LONGEST_NOTE, key="propose-note")
-        sent = st.form_submit_button("Propose", type="primary")
-    if sent:
-        try:
-            record = record_facts(decided, UseFacts(intended=intended, not_for=not_for), int(seed))
-            rivals = formats.csv_bytes(rival_table(decided))
-            with writing():
-                key = propose(study, record_values(record), who, note, str(old or ""), {RIVALS: rivals})
-        except PruneScopeError as error:
-            st.error(f"**Nothing was proposed.** {formats.plain(error)}", icon=":material/error:")
-        else:
-            st.session_state[PROPOSED] = key
+    fold = st.expander("Propose this decision", icon=":material/how_to_vote:", key="propose-fold", on_change="rerun")
+    if fold.open:
+        with fold, st.form("propose", border=False):
+            _form(decided)
     if last := st.session_state.get(PROPOSED):
         st.success(f"**Proposed as {last}.** Somebody else has to approve it.", icon=":material/check_circle:")
         st.page_link(
@@ -111,3 +98,26 @@ def _proposal(decided: Decided) -> None:
             icon=":material/gavel:",
             query_params=shared_link() | {"decision": [last]},
         )
+
+
+def _form(decided: Decided) -> None:
+    study, seeds = decided.frame.source.study, decided.seeds["seed"].tolist()
+    in_force = [one.id for one in read_decisions(study) if one.status == APPROVED]
+    who = name_field("propose-who", LONGEST_NAME)
+    intended = st.text_area("Intended use", max_chars=LONGEST_NOTE, key="propose-use", height=80)
+    not_for = st.text_area("Not for", max_chars=LONGEST_NOTE, key="propose-not", height=80)
+    usual = seeds.index(shipped_seed(decided.seeds, decided.choice.measure).seed)
+    seed = st.selectbox("Seed that ships", seeds, usual, key="propose-seed", help="The most usual one, by default.")
+    old = st.selectbox("Supersedes", ["", *in_force], key="propose-old", help="What its approval replaces.")
+    note = st.text_input("Note", max_chars=LONGEST_NOTE, key="propose-note")
+    if not st.form_submit_button("Propose", type="primary"):
+        return
+    try:
+        record = record_facts(decided, UseFacts(intended=intended, not_for=not_for), int(seed))
+        rivals = formats.csv_bytes(rival_table(decided))
+        with writing():
+            key = propose(study, record_values(record), who, note, str(old or ""), {RIVALS: rivals})
+    except PruneScopeError as error:
+        st.error(f"**Nothing was proposed.** {formats.plain(error)}", icon=":material/error:")
+    else:
+        st.session_state[PROPOSED] = key
