@@ -78,7 +78,7 @@ def show_chart(
     below = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small")
     if caption:
         below.container(width="stretch").caption(caption)
-    with below.popover("", icon=":material/more_horiz:", help="Show as table, download", type="tertiary"):
+    with below.popover("Table / Download", type="tertiary"):
         st.toggle("Show as table", key=f"{key}-table")
         st.segmented_control("Camera button saves", ["png", "svg"], default="png", key=f"{key}-image")
         st.download_button("CSV", lambda: csv_bytes(_table(table)), f"{key}.csv", "text/csv", key=f"{key}-csv")
