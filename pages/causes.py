@@ -37,7 +37,7 @@ def show_page(frame: Frame) -> None:
             frame,
             "pages/causes.py",
             "No run here was diagnosed.",
-            "Compute runs with `--diagnose class`: it records the gradient norm, Hessian eigenvalue and margin of "
+            "Compute runs with `--diagnose class`: it records the gradient, curvature and margin of "
             "every group at each level.",
             extras.is_diagnosed,
         )
@@ -99,16 +99,16 @@ def show_page(frame: Frame) -> None:
     rows = curves[(curves["level"] == steps[shown]).to_numpy()]
     for place in range(0, len(correlations), 2):
         pair = correlations[place : place + 2]
-        for column, one in zip(side_by_side(f"relations-{place}", [1, 1]), pair, strict=False):
-            with column:
-                heading = words.relation_heading(one)
+        for side, found in zip(side_by_side(f"relations-{place}", [1, 1]), pair, strict=False):
+            with side:
+                heading = words.relation_heading(found)
                 st.markdown(f"##### {heading}")
                 show_chart(
-                    charts.relation_chart(rows, one, colours, frame.dark),
-                    f"relation-{one.relation.x}-{one.relation.y}",
+                    charts.relation_chart(rows, found, colours, frame.dark),
+                    f"relation-{found.relation.x}-{found.relation.y}",
                     f"{heading}. A point is a group.",
                     lambda: words.cause_table(rows),
-                    caption=words.relation_caption(one),
+                    caption=words.relation_caption(found),
                 )
     st.caption(
         f"A point is a group, {'before pruning' if not steps[shown] else f'at {shown} sparsity'}, the average of its "

@@ -120,10 +120,10 @@ def show_page(frame: Frame) -> None:
     plain = at_level[(at_level["mitigation"] == NONE).to_numpy()]
     if len(changed):
         headings = (words.gap_heading(changed, measure), words.accuracy_heading(changed))
-        for column, quantity, heading in zip(
+        for side, quantity, heading in zip(
             side_by_side("changes", [1, 1]), (measure, "accuracy"), headings, strict=True
         ):
-            with column:
+            with side:
                 st.markdown(f"##### {heading}", help=words.methods_help())
                 show_chart(
                     charts.change_chart(changed, quantity, frame.dark),
