@@ -1,4 +1,4 @@
-"""What do these pages say of my models?"""
+"""How do my own models fare?"""
 
 import streamlit as st
 
