@@ -1,4 +1,4 @@
-"""What do these pages say of my models?"""
+"""How do my own models fare?"""
 
 import streamlit as st
 
@@ -15,11 +15,8 @@ img002,dog,dog,magnitude,0.9,0,old
 """
 
 open_without_study("pages/bring.py")
-answer(
-    "Bring a table of predictions from any toolkit, and every page works on it: **which example, its true class, what "
-    "the model says, how sparse the model is**. Groups and attributes come along."
-)
-with st.expander("What a file looks like"):
+answer("**See your own models here**: a table of predictions from any toolkit is enough. Extra columns become groups.")
+with st.expander("What a file looks like: example, true class, prediction, sparsity"):
     st.code(EXAMPLE, language=None)
     st.markdown(
         "One row per model and example, as CSV (UTF-8), JSON lines or Parquet; or one row per example and one column "

@@ -37,7 +37,7 @@ def show_page(frame: Frame) -> None:
             frame,
             "pages/causes.py",
             "No run here was diagnosed.",
-            "Compute runs with `--diagnose class`: it records the gradient norm, Hessian eigenvalue and margin of "
+            "Compute runs with `--diagnose class`: it records the gradient, curvature and margin of "
             "every group at each level.",
             extras.is_diagnosed,
         )
@@ -51,11 +51,11 @@ def show_page(frame: Frame) -> None:
         labels = variant_labels(sorted(variants, key=lambda variant: (is_mitigated(variant[2]), variant)))
         one = pinned(frame)
         label = bound.selectbox(
-            "Runs",
+            "Technique",
             list(labels),
             opening_index(list(labels.values()), one and one.variant),
             key="variant",
-            help="Technique, treatment, mitigation.",
+            help="Where there are several: with what follows each cut, and mitigation.",
             width=260,
         )
         for column, value in zip(VARIANT, labels[label], strict=True):
@@ -73,62 +73,79 @@ def show_page(frame: Frame) -> None:
         groups = groups[groups["grouping"] == grouping]
         curves = cause_curves(groups)
         sparsities = curves.groupby("level")["sparsity"].mean()
-        steps = {("dense" if not level else formats.sparsity(value)): int(level) for level, value in sparsities.items()}
+        steps = {
+            ("before pruning" if not level else formats.sparsity(value)): int(level)
+            for level, value in sparsities.items()
+        }
         shown = bound.selectbox(
-            "Between groups at",
+            "Groups compared",
             list(steps),
             opening_index(list(steps.values()), opening_level(frame, steps.values(), 0)),
             key="level",
             help="The level whose groups are compared. The paper's relations are about the dense network.",
-            width=150,
+            width=170,
         )
-        scale = choose_axis("linear")
     colours = group_colours(curves[curves["loss"].notna()], frame.dark)
     at_level = groups[groups["level"] == steps[shown]]
     correlations = [correlation(at_level, relation) for relation in RELATIONS]
     sizes = curves.loc[curves["level"] == curves["level"].min(), "n"].tolist()
 
+    last = int(sparsities.index.max())
     with above:
-        answer(words.cause_sentence(curves, int(sparsities.index.max())))
-        st.markdown(words.relation_sentence(correlations, sizes) + " A relation is no proof of a cause.")
+        answer(words.cause_sentence(curves, last))
+        st.markdown(words.relation_sentence(correlations, sizes) + " A pattern is no proof of a cause.")
+
+    # -- between groups ------------------------------------------------------------------------------------------------
+    rows = curves[(curves["level"] == steps[shown]).to_numpy()]
+    for place in range(0, len(correlations), 2):
+        pair = correlations[place : place + 2]
+        for side, found in zip(side_by_side(f"relations-{place}", [1, 1]), pair, strict=False):
+            with side:
+                heading = words.relation_heading(found)
+                st.markdown(f"##### {heading}")
+                show_chart(
+                    charts.relation_chart(rows, found, colours, frame.dark),
+                    f"relation-{found.relation.x}-{found.relation.y}",
+                    f"{heading}. A point is a group.",
+                    lambda: words.cause_table(rows),
+                    caption=words.relation_caption(found),
+                )
+    st.caption(
+        f"A point is a group, {'before pruning' if not steps[shown] else f'at {shown} sparsity'}, the average of its "
+        "training runs; hover gives 95 % intervals. Correlations are of ranks within a run."
+        + (" Colour: accuracy before pruning; darker is lower." if grouping == "class" else "")
+    )
+    with st.expander("How sure is this?"):
+        st.markdown(words.standing_sentence(curves, last))
+        st.dataframe(
+            words.relation_table(correlations), hide_index=True, alt="The relations that the paper reports, and ours."
+        )
 
     # -- over sparsity -------------------------------------------------------------------------------------------------
-    st.markdown("##### What is measured of each group, over sparsity", help="\n\n".join(words.HELP.values()))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.markdown("##### Each group as weights are cut", help="\n\n".join(words.HELP.values()), width="content")
+        named = {words.QUANTITIES[key].capitalize(): key for key in words.HELP}
+        quantity = bound.segmented_control("Shown", list(named), default="Gradient norm", key="quantity")
+        scale = choose_axis("kept")
     show_chart(
-        charts.curves_chart(curves, colours, frame.dark, scale),
+        charts.curves_chart(curves, named[quantity], colours, scale),
         "causes",
-        f"Accuracy, gradient norm, Hessian eigenvalue and margin of {len(colours)} groups against sparsity.",
+        f"{quantity} of {len(colours)} groups against sparsity.",
         lambda: words.cause_table(curves),
         caption=(
             f"Accuracy is of the test side; the rest is measured on a sample of the training side: up to "
             f"{formats.count(groups['n_sample'].max())} members of each group, "
-            f"{formats.count(groups['n_hessian'].max())} for the eigenvalue, the same at every level. Means over "
-            "seeds; hover gives 95 % intervals."
-            + (" Dark classes were served worst before pruning." if grouping == "class" else "")
+            f"{formats.count(groups['n_hessian'].max())} for the curvature, the same at every level. Averages of the "
+            "training runs; hover gives 95 % intervals."
         ),
     )
 
-    # -- between groups ------------------------------------------------------------------------------------------------
-    where = "before pruning" if not steps[shown] else f"at {shown} sparsity"
-    st.markdown(f"##### Between groups, {where}")
-    show_chart(
-        charts.relations_chart(curves[curves["level"] == steps[shown]], correlations, colours, frame.dark),
-        "relations",
-        "Group size, accuracy, gradient norm, eigenvalue and margin of each group against each other.",
-        lambda: words.cause_table(curves[curves["level"] == steps[shown]]),
-        caption="Each point is a group. Correlations are of ranks within a seed; bars and intervals are 95 %, over "
-        "seeds.",
-    )
-    st.dataframe(
-        words.relation_table(correlations), hide_index=True, alt="The relations that the paper reports, and ours."
-    )
-
     # -- the bound -----------------------------------------------------------------------------------------------------
-    wide, narrow = side_by_side("bound", [3, 2])
     just_cut = right_after_cut(groups)
-    with wide:
-        st.markdown("##### Theorem 1's bound beside the true excessive loss")
-        bounded = groups
+    bounded = groups
+    st.markdown("##### The paper's bound on what a group can lose")
+    said = st.container()
+    with st.expander("The bound beside the truth, group by group"):
         if len(just_cut):
             moment = bound.segmented_control(
                 "When", list(words.MOMENTS), default=words.AT_CUT, key="moment", help=words.MOMENT_HELP
@@ -139,24 +156,20 @@ def show_page(frame: Frame) -> None:
             "bound",
             "Theorem 1's bound against the true excessive loss of every pruned group.",
             lambda: bounded[["group", "seed", "sparsity", "excessive_loss", "bound", "weight_change"]],
-            caption=words.bound_sentence(bound_facts(bounded)),
         )
-    with narrow:
-        st.markdown("##### How to read this")
         st.markdown(
-            "The bound is **|g| |d| + ½ λ |d|²**: gradient norm and eigenvalue of the dense network, and the distance "
+            "The bound is **|g| |d| + ½ λ |d|²**: gradient norm and curvature of the dense network, and the distance "
             "d that its weights moved. It leaves out the third-order rest, so it may be broken, and it grows with d: "
             "after retraining, weights are far from where they were and the bound says little about single groups."
             + ("" if len(just_cut) else " These runs recorded no losses right after the cut, where it is defined.")
         )
-        skipped = skipped_groups(groups)
-        if len(skipped):
-            st.markdown("##### Groups that were not measured")
-            st.dataframe(
-                skipped.rename(columns={"n": "training examples"}), hide_index=True, alt="Groups left out and why."
-            )
-        else:
-            st.caption(f"All {len(colours)} groups were measured; none had fewer than two training examples.")
+    said.markdown(words.bound_sentence(bound_facts(bounded)))
+    skipped = skipped_groups(groups)
+    if len(skipped):
+        st.markdown("##### Groups that were not measured")
+        st.dataframe(
+            skipped.rename(columns={"n": "training examples"}), hide_index=True, alt="Groups left out and why."
+        )
 
 
 frame = open_page("pages/causes.py", extras.is_diagnosed)

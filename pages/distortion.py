@@ -12,7 +12,7 @@ from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache.models import alphas, balances, counterparts, gap_chance
 from pages.shared.frame import Frame, open_page
-from pages.shared.layout import answer, show_chart, side_by_side
+from pages.shared.layout import answer, show_chart, show_table, side_by_side
 from pages.shared.session.candidate import opening_index, pinned
 from pages.views.distortion import charts, tables, words
 from pages.views.distortion.alpha_map import alpha_map
@@ -108,9 +108,10 @@ def show_page(frame: Frame) -> None:
     best = by_name[ranges[0].series]
     with above:
         answer(words.range_sentence(ranges, by_name, controlled))
-        st.markdown(words.detail_sentences(ranges, confidence, controlled))
-        if controlled:
-            st.markdown(words.controlled_sentence(controlled, since_dense, by_name))
+        with st.expander("How sure is this?"):
+            st.markdown(words.detail_sentences(ranges, confidence, controlled))
+            if controlled:
+                st.markdown(words.controlled_sentence(controlled, since_dense, by_name))
         if base == "recall" and (
             training := words.range_training(ranges[0], best, models, frame.source, best.label in controlled)
         ):
@@ -124,22 +125,18 @@ def show_page(frame: Frame) -> None:
 
     left, right = side_by_side("alpha", [3, 2])
     with left:
-        st.markdown(
-            "##### Alpha by ratio",
-            help="Alpha is the slope of the classes' distances from the accuracy, after pruning against before. Above "
-            "1, pruning intensifies the gaps between classes; below 1, it evens them out. A pruning ratio is the "
-            "number of weights before / after; levels count too, and ratios within 10 % of each other are one.",
-        )
+        heading = st.container()
         asked = bound.multiselect(
-            "Ratios",
+            "Times fewer weights",
             list(ratio_names.values()),
             default=usual,
             key="ratios",
-            placeholder="Pruning ratios: the usual ones",
-            label_visibility="collapsed",
+            placeholder="The usual ones",
+            help="Pruning ratios: weights before / after. Levels count too, and ratios within 10 % are one.",
         )
         ratios = [ratio for ratio, name in ratio_names.items() if name in (asked or usual)]
         shown, shown_cells = (rows[rows["ratio"].isin(ratios)] for rows in (models, table))
+        heading.markdown(f"##### {words.map_heading(shown_cells)}", help=words.ALPHA_HELP)
         beside_control = control_cells(shown, controls, confidence)
         verdicts = tables.interval_table(shown_cells, beside_control, list(looks), KIND[by])
         as_map = bound.segmented_control(
@@ -152,8 +149,8 @@ def show_page(frame: Frame) -> None:
             f"alpha-{as_map}",
             f"Alpha of {len(looks)} series at {len(ratios)} pruning ratios, with the verdict.",
             verdicts,
-            caption=f"Orange, **>**: gaps grow. Blue, **<**: gaps shrink. No colour, **?**: the {100 * confidence:g} % "
-            "interval holds 1, which does not mean no effect.",
+            caption=f"Alpha: how much wider the gaps are than before. Orange, **>**: they grow. Blue, **<**: they "
+            f"shrink. No colour: the {100 * confidence:g} % interval holds 1, which does not mean no effect.",
         )
     with right:
         st.markdown(
@@ -177,7 +174,7 @@ def show_page(frame: Frame) -> None:
                 "accuracy-alpha",
                 f"Accuracy and alpha of {one} by pruning ratio; dense accuracy and alpha 1 lie on one line.",
                 table[table["series"] == one],
-                caption="Against dense. Shaded: accuracy as there or better and alpha at most 1, by means over seeds. "
+                caption="Against dense. Shaded: accuracy as there or better and alpha at most 1, on average. "
                 "Part of a gain may be the training after the cut.",
             )
 
@@ -189,74 +186,70 @@ def show_page(frame: Frame) -> None:
     ]:
         st.caption(f":material/warning: {formats.plain(caution)}")
 
-    # -- intervals -----------------------------------------------------------------------------------------------------
-    st.markdown("##### Intervals and verdicts")
-    st.dataframe(
-        tables.styled_intervals(verdicts),
-        hide_index=True,
-        column_config=tables.interval_columns(confidence),
-        placeholder=formats.MISSING,
-        alt="Alpha with its interval and verdict, and accuracy, of each series at each ratio.",
-    )
-    control_note = (
-        " Control's: networks that trained as long without pruning. The difference is what pruning itself does."
-        if len(beside_control)
-        else ""
-    )
-    st.caption(
-        "Alpha below 1 beside gaps as wide as before says that the gaps moved to other classes, not that they closed; "
-        f"training anew from the first weights can do that by itself.{control_note}"
-    )
-
     # -- the paper's findings ------------------------------------------------------------------------------------------
     if by == "technique" and (of_paper := findings(shown, confidence)):
         st.markdown(
             "##### What the paper found, and this study", help="Good et al. 2022; decided by intervals, as above."
         )
-        for finding in of_paper:
-            st.markdown(words.finding_sentence(finding))
+        show_table(words.findings_table(of_paper), "findings", "The paper's findings, and how often they hold here.")
+        with st.expander("Numbers behind it"):
+            for finding in of_paper:
+                st.markdown(words.finding_sentence(finding))
+
+    # -- intervals -----------------------------------------------------------------------------------------------------
+    with st.expander("Intervals and verdicts"):
+        st.dataframe(
+            tables.styled_intervals(verdicts),
+            hide_index=True,
+            column_config=tables.interval_columns(confidence),
+            placeholder=formats.MISSING,
+            alt="Alpha with its interval and verdict, and accuracy, of each series at each ratio.",
+        )
+        control_note = (
+            " Control's: networks that trained as long without pruning. The difference is what pruning itself does."
+            if len(beside_control)
+            else ""
+        )
+        st.caption(
+            "Alpha below 1 beside gaps as wide as before says that the gaps moved to other classes, not that they "
+            f"closed; training anew from the first weights can do that by itself.{control_note}"
+        )
 
     # -- balances before and after -------------------------------------------------------------------------------------
-    st.markdown(
-        "##### Classes before and after pruning",
-        help="A point is a class of one network: how far its recall lies from the accuracy, as a share of the "
-        "accuracy.",
-    )
-    panels = dict(list(looks.items())[:MOST_PANELS])
-    points = table_of(
-        [by_name[name] for name in panels], lambda experiment: balances(frame.source, experiment, base)
-    ).merge(shown[["series", "run", "level", "ratio"]], on=["series", "run", "level"])
-    points["name"] = tables.point_names(points, by_name, frame.source)
-    slopes = pooled_slopes(points, ["series", "ratio"])
-    show_chart(
-        balance_matrix(points, slopes, panels, near, frame.dark),
-        "balances",
-        f"Normalised balance of every class before against after, for {len(panels)} series at {len(ratios)} ratios.",
-        slopes,
-        caption="Solid: slope α of all networks together, with r² and their mean accuracy. Dashed: no change. "
-        f"{tables.panel_note(len(looks), MOST_PANELS)}",
-    )
+    with st.expander("Classes before and after pruning, panel by panel"):
+        panels = dict(list(looks.items())[:MOST_PANELS])
+        points = table_of(
+            [by_name[name] for name in panels], lambda experiment: balances(frame.source, experiment, base)
+        ).merge(shown[["series", "run", "level", "ratio"]], on=["series", "run", "level"])
+        points["name"] = tables.point_names(points, by_name, frame.source)
+        slopes = pooled_slopes(points, ["series", "ratio"])
+        show_chart(
+            balance_matrix(points, slopes, panels, near, frame.dark),
+            "balances",
+            f"Normalised balance of every class before and after, for {len(panels)} series at {len(ratios)} ratios.",
+            slopes,
+            caption="A point is a class of one network: how far its recall lies from the accuracy, as a share of the "
+            "accuracy. Solid: slope α of all networks together, with r² and their mean accuracy. Dashed: no change. "
+            f"{tables.panel_note(len(looks), MOST_PANELS)}",
+        )
 
     # -- tests ---------------------------------------------------------------------------------------------------------
-    st.markdown(
-        "##### Is the difference more than chance?",
-        help="p-values of t-tests, multiplied by the number of tests in their column (Bonferroni). Marked: below 0.05.",
-    )
-    left, right = side_by_side("tests", [2, 3])
-    with left:
+    with st.expander("Is the difference more than chance?"):
         tables.show_tests(
             between_ratios(shown),
             ratio_names,
             "**Between ratios**: does alpha grow from one ratio to the next?",
             "One-sided and paired by seed, as in the paper: each network is pruned to both ratios.",
         )
-    with right:
         paired = by == "technique"
         tables.show_tests(
             between_series(shown, paired),
             ratio_names,
             f"**Between {tables.PLURAL[by]}**: does alpha differ at the same ratio?",
             tables.PAIRED if paired else tables.INDEPENDENT,
+        )
+        st.caption(
+            "p-values of t-tests, multiplied by the number of tests in their column (Bonferroni). Marked: below 0.05."
         )
     st.caption(
         "After Good et al. 2022, Recall Distortion in Neural Network Pruning and the Undecayed Pruning Algorithm."

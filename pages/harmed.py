@@ -108,7 +108,7 @@ def show_page(frame: Frame) -> None:
             asked,
             lambda: held_out_accuracy(labels, networks.before, networks.compressed, n_classes),
         )
-        caption = f"Accuracy at {formats.sparsity(networks.sparsity)} sparsity, with 95 % intervals over seeds. "
+        caption = f"Accuracy at {formats.sparsity(networks.sparsity)} sparsity, with 95 % intervals. "
         caption += (
             "Dotted lines correct for having picked these examples by their disagreement."
             if len(apart)

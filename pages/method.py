@@ -7,7 +7,7 @@ from pages.shared import formats, protocol
 from pages.shared.cache import catalog
 from pages.shared.cache.kept import kept
 from pages.shared.frame import open_page
-from pages.shared.layout import answer
+from pages.shared.layout import answer, show_table
 from pages.views.method import words
 
 READING = 820  # pixels that a line of text may take
@@ -22,7 +22,7 @@ def section(title: str, *texts: str, table: pd.DataFrame | None = None, alt: str
     for text in texts:
         st.markdown(text, width=READING)
     if table is not None:
-        st.table(table, border="horizontal", width="content", hide_index=True, alt=alt)
+        show_table(table, f"method-{title.split()[0].lower()}", alt)
 
 
 answer(kept(frame.source, "summary", (), lambda: words.summary(everything)))

@@ -7,14 +7,13 @@ from engine.analysis.causes.mitigation_arms import NONE, against_none, arm_curve
 from engine.analysis.columns import is_mitigated
 from engine.analysis.seeds import over_seeds
 from engine.errors import PruneScopeError
-from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS
 from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, extras
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
-from pages.shared.layout import answer, show_chart
+from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import variant_labels
-from pages.shared.pickers import choose_axis
+from pages.shared.pickers import choose_axis, choose_level, level_labels
 from pages.shared.session.candidate import opening_index, opening_level, pinned
 from pages.views.mitigation import charts, words
 
@@ -23,15 +22,16 @@ from pages.views.mitigation import charts, words
 def show_training(frame: Frame, every: pd.DataFrame) -> None:
     """Groups and multipliers epoch by epoch, of an arm of choice."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        st.markdown("##### While training", width="content")
         names = {
             words.arm_name(name): name for name in words.ordered_arms(list(map(str, every["mitigation"].unique())))
         }
-        arm = names[bound.selectbox("Arm", list(names), key="arm", width=220)]
+        arm = names[bound.selectbox("Method", list(names), key="arm", width=220)]
         multipliers = every[(every["mitigation"] == arm).to_numpy()]
         trained = multipliers.groupby("level")["sparsity"].mean()
-        stages = {("dense" if not level else formats.sparsity(at)): int(level) for level, at in trained.items()}
-        stage = bound.selectbox("Training of", list(stages), key="stage", width=130)
+        stages = {
+            ("the unpruned network" if not level else formats.sparsity(at)): int(level) for level, at in trained.items()
+        }
+        stage = bound.selectbox("Training of", list(stages), key="stage", width=200)
         terms = {words.TERMS.get(str(term), str(term)): str(term) for term in multipliers["term"].unique()}
         term = terms[bound.selectbox("Quantity", list(terms), key="term", width=220)]
     if warning := words.negative_weight_sentence(multipliers):
@@ -51,7 +51,7 @@ def show_training(frame: Frame, every: pd.DataFrame) -> None:
         "training",
         f"Each group's quantity and {moved}, epoch by epoch.",
         means,
-        caption=f"Means over seeds, of an epoch's batches. {words.MOVED[moved]}"
+        caption=f"Average of the training runs, over an epoch's batches. {words.MOVED[moved]}"
         + (f" Without a training example: {formats.plain(', '.join(absent))}." if absent else ""),
     )
 
@@ -68,12 +68,14 @@ def show_page(frame: Frame) -> None:
         stop_with_experiments(
             frame,
             "pages/mitigation.py",
-            "No run here was mitigated.",
-            "Compute the arms with `--mitigation before`, `after` and `both` beside `none`; `python -m engine list "
+            "No run here was trained against gaps.",
+            "Compute some with `--mitigation before`, `after` and `both` beside `none`; `python -m engine list "
             "mitigation_rules` says how.",
             extras.is_mitigated,
         )
     above = st.container()
+    runs = catalog.load_catalog(frame.source).runs
+    runs = runs[runs["run"].astype(str).isin(outcomes["run"].astype(str))]
 
     # -- which runs, which groups, how measured ------------------------------------------------------------------------
     with st.container(horizontal=True, gap="medium"):
@@ -83,22 +85,22 @@ def show_page(frame: Frame) -> None:
         one = pinned(frame)
         at = opening_index([variant[:2] for variant in labels.values()], one and one.variant[:2])
         way = labels[
-            bound.selectbox("Runs", list(labels), at, key="variant", help="Technique and treatment.", width=220)
+            bound.selectbox("Technique", list(labels), at, key="variant", help="And what follows each cut.", width=220)
         ]
         for column, value in zip(("technique", "treatment"), way, strict=False):
             outcomes = outcomes[(outcomes[column] == value).to_numpy()]
+        curves, changes = arm_curves(outcomes), against_none(outcomes)
+        level = _level(frame, curves)
         groupings = {str(name).capitalize(): str(name) for name in outcomes["grouping"].unique()}
         grouping = groupings[
             bound.selectbox(
                 "Gaps between",
                 list(groupings),
                 key="grouping",
-                help="The groups whose gap is measured; an arm may have mitigated another one, as its name then says.",
+                help="The groups whose gap is measured; a method may have worked on others, as its name then says.",
                 width=140,
             )
         ]
-        outcomes = outcomes[outcomes["grouping"] == grouping]
-        curves, changes = arm_curves(outcomes), against_none(outcomes)
         measures = {text: key for key, text in words.LABELS.items()}
         measure = measures[
             bound.segmented_control(
@@ -109,46 +111,45 @@ def show_page(frame: Frame) -> None:
                 help="\n\n".join(f"**{words.LABELS[key]}**: {text}" for key, text in words.HELP.items()),
             )
         ]
-        sparsities = curves[curves["level"] > 0].groupby("level")["sparsity"].mean()
-        steps = {formats.sparsity(value): int(level) for level, value in sparsities.items()}
-        usual = max((level for level in steps.values() if sparsities[level] <= 0.901), default=0)
-        shown = bound.selectbox(
-            "Sparsity in the sentence",
-            list(steps),
-            index=opening_index(list(steps.values()), opening_level(frame, steps.values(), usual)),
-            key="level",
-            help="The sparsity of the sentence and the table; the paper's Table 2 goes to 90 %.",
-            width=130,
-        )
-        scale = choose_axis("linear")
-    at_level, changed = curves[curves["level"] == steps[shown]], changes[changes["level"] == steps[shown]]
+    curves, changes = (table[(table["grouping"] == grouping).to_numpy()] for table in (curves, changes))
+    at_level, changed = (table[(table["level"] == level).to_numpy()] for table in (curves, changes))
     with above:
         answer(words.arm_sentence(at_level, changed, measure, grouping))
-        st.markdown(
-            f"It is the best of {changed['mitigation'].nunique()} mitigated arms, picked after looking: confirm it on "
-            "other data. Intervals are 95 %, of differences between runs of the same seed."
-        )
 
-    # -- the arms ------------------------------------------------------------------------------------------------------
-    st.markdown(
-        "##### The arms side by side",
-        help="\n\n".join(f"**{row.label}**: {row.help}" for row in MITIGATIONS.values())
-        + "\n\n"
-        + "\n\n".join(f"**{row.label}** ({row.source}): {row.help}" for row in CONSTRAINTS.values())
-        + f"\n\n{words.rules_help()}",
-    )
-    show_chart(
-        charts.arms_chart(curves, measure, frame.dark, scale),
-        "arms",
-        f"Accuracy and {words.LABELS[measure].lower()} of {curves['mitigation'].nunique()} arms against sparsity.",
-        curves,
-        caption="Means over seeds with 95 % intervals. Hollow points are mitigated.",
-    )
-    runs = catalog.load_catalog(frame.source).runs
+    # -- each method against none --------------------------------------------------------------------------------------
+    plain = at_level[(at_level["mitigation"] == NONE).to_numpy()]
+    if len(changed):
+        headings = (words.gap_heading(changed, measure), words.accuracy_heading(changed))
+        for side, quantity, heading in zip(
+            side_by_side("changes", [1, 1]), (measure, "accuracy"), headings, strict=True
+        ):
+            with side:
+                st.markdown(f"##### {heading}", help=words.methods_help())
+                show_chart(
+                    charts.change_chart(changed, quantity, frame.dark),
+                    f"changes-{quantity}",
+                    f"{heading}: change of {quantity} of each method against no mitigation.",
+                    changed,
+                    caption=words.change_caption(plain, quantity),
+                )
+        st.caption(
+            "Blue: better beyond chance. Orange: worse. Grey: may be chance. Differences are between runs of the same "
+            "seed. Each interval stands for itself, and the best of several was picked after looking: confirm it on "
+            "other data."
+        )
+    with st.expander("All sparsities"):
+        scale = choose_axis("kept")
+        show_chart(
+            charts.arms_chart(curves, measure, frame.dark, scale),
+            "arms",
+            f"Accuracy and {words.LABELS[measure].lower()} of {curves['mitigation'].nunique()} methods by sparsity.",
+            curves,
+            caption="Averages of the training runs with 95 % intervals. Hollow points are mitigated.",
+        )
+    st.markdown(f"##### What each method costs, at {formats.sparsity(at_level['sparsity'].mean())} sparsity")
     runs = runs[runs["run"].astype(str).isin(outcomes["run"].astype(str))]
-    st.markdown(f"##### The price, at {shown} sparsity")
     st.dataframe(
-        words.arm_table(at_level, changed, price(runs)), hide_index=True, alt="Each arm's accuracy, gap and seconds."
+        words.arm_table(at_level, changed, price(runs)), hide_index=True, alt="Each method's accuracy, gap and seconds."
     )
     st.caption("Changes are against no mitigation of the same seed. Seconds are of whole runs, on any machine.")
 
@@ -157,7 +158,18 @@ def show_page(frame: Frame) -> None:
         for column, value in zip(("technique", "treatment"), way, strict=False):
             multipliers = multipliers[(multipliers[column] == value).to_numpy()]
     if len(multipliers):
-        show_training(frame, multipliers)
+        with st.expander("While training: each group's loss and its weight"):
+            show_training(frame, multipliers)
+
+
+def _level(frame: Frame, curves: pd.DataFrame) -> int:
+    """The level that is looked at: the candidate's, or the sparsest up to 90 %, as in the paper's Table 2."""
+    labels = level_labels(curves)
+    sparsities = curves.groupby("level")["sparsity"].mean()
+    usual = max((level for level in labels if sparsities[level] <= 0.901), default=min(labels, default=0))
+    if len(labels) < 2:
+        return usual
+    return choose_level(labels, opening_level(frame, labels, usual), "the candidate's, or at 90 % as in the paper")
 
 
 frame = open_page("pages/mitigation.py", extras.is_mitigated)

@@ -12,7 +12,7 @@ from pages.shared.body import body, part
 from pages.shared.cache import catalog, models
 from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
-from pages.shared.layout import answer, show_chart, side_by_side
+from pages.shared.layout import answer, show_chart, show_table, side_by_side
 from pages.views.regression import charts, coefficients, words
 from pages.views.regression.command import RegressionQuery, command
 
@@ -98,7 +98,13 @@ def show_page(frame: Frame) -> None:
     # -- the answer ----------------------------------------------------------------------------------------------------
     with above:
         answer(kept(frame.source, "answer", fit, lambda: words.answer_sentence(regression)))
-        st.markdown(kept(frame.source, "details", fit, lambda: words.detail_sentences(regression)))
+        with st.expander("How sure is this?"):
+            st.markdown(kept(frame.source, "what", fit, lambda: words.effects_sentence(regression)))
+            st.markdown(kept(frame.source, "details", fit, lambda: words.detail_sentences(regression)))
+            for caution in regression.cautions:
+                st.caption(f":material/warning: {formats.plain(caution)}")
+            for kind, reason in regression.no_errors.items():
+                st.caption(f":material/warning: There are no errors {ERRORS[kind].in_words}: {reason}.")
 
     left, right = side_by_side("coefficients", [1, 1])
     with right:
@@ -109,11 +115,10 @@ def show_page(frame: Frame) -> None:
         )
         in_words = kept(frame.source, "effects", fit, lambda: words.effect_table(regression))
         if len(in_words):
-            st.table(
+            show_table(
                 in_words,
-                border="horizontal",
-                hide_index=True,
-                alt="Every effect in words, with half intervals by four kinds of errors, and what the paper found.",
+                "effects",
+                "Every effect in words, with half intervals by four kinds of errors, and what the paper found.",
             )
         st.caption(
             "Half of the 95 % interval in points, by four kinds of errors; *in italics* where the effect may be "
@@ -130,10 +135,6 @@ def show_page(frame: Frame) -> None:
                     alt="The effects of facts about classes when the rows of one class are left out, largest change "
                     "first.",
                 )
-        for caution in regression.cautions:
-            st.caption(f":material/warning: {formats.plain(caution)}")
-        for kind, reason in regression.no_errors.items():
-            st.caption(f":material/warning: There are no errors {ERRORS[kind].in_words}: {reason}.")
     with left:
 
         @part
@@ -227,27 +228,29 @@ def show_page(frame: Frame) -> None:
         )
 
     # -- as a table ----------------------------------------------------------------------------------------------------
-    st.markdown("##### As a table")
-    table = kept(frame.source, "table", fit, lambda: regression_table(regression))
-    st.code(table, language=None)
-    with st.container(horizontal=True):
-        st.download_button("Table as text", table, "regression.txt", "text/plain", key="regression-text")
-        st.download_button(
-            "Coefficients as CSV",
-            lambda: formats.csv_bytes(coefficients.coefficient_csv(regression)),
-            "regression.csv",
-            "text/csv",
-            key="regression-csv",
+    with st.expander("As a table, and on the command line"):
+        table = kept(frame.source, "table", fit, lambda: regression_table(regression))
+        st.code(table, language=None)
+        with st.container(horizontal=True):
+            st.download_button("Table as text", table, "regression.txt", "text/plain", key="regression-text")
+            st.download_button(
+                "Coefficients as CSV",
+                lambda: formats.csv_bytes(coefficients.coefficient_csv(regression)),
+                "regression.csv",
+                "text/csv",
+                key="regression-csv",
+            )
+        st.markdown("The same on the command line:")
+        asked = RegressionQuery(frame.experiment, scope, off, model, terms, link, errors, collapsed)
+        st.code(command(f"{catalog.studies_root().name}/{frame.name}", asked), language="bash", wrap_lines=True)
+        st.caption(
+            "A formula of your own goes behind `--formula` there; not here, because formulas run code. This one is"
         )
-    st.markdown("The same on the command line:")
-    asked = RegressionQuery(frame.experiment, scope, off, model, terms, link, errors, collapsed)
-    st.code(command(f"{catalog.studies_root().name}/{frame.name}", asked), language="bash", wrap_lines=True)
-    st.caption("A formula of your own goes behind `--formula` there; not here, because formulas run code. This one is")
-    st.code(regression.formula, language=None, wrap_lines=True)
-    st.caption(
-        "Rows stand in the order of data set, network, treatment, technique, seed, level and class. Level 0 is left "
-        "out, for there accuracy is its own start."
-    )
+        st.code(regression.formula, language=None, wrap_lines=True)
+        st.caption(
+            "Rows stand in the order of data set, network, treatment, technique, seed, level and class. Level 0 is "
+            "left out, for there accuracy is its own start."
+        )
 
 
 frame = open_page("pages/regression.py")

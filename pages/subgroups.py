@@ -2,19 +2,24 @@
 
 import streamlit as st
 
+from engine.analysis.examples.subgroups import RATES
 from pages.shared import bound, formats
 from pages.shared.body import body
 from pages.shared.cache import predictions
 from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart
-from pages.shared.names import BASELINE_LABELS, dataset_name
+from pages.shared.names import dataset_name
 from pages.shared.pickers import choose_axis, choose_populations, load_examples
 from pages.views.subgroups import charts
 from pages.views.subgroups.controls import (
     MOST_GROUPS,
     answer_sentence,
+    choose_groups,
     choose_rates,
+    context_sentence,
+    curve_heading,
+    of_groups,
     shown_table,
     table_columns,
 )
@@ -56,6 +61,9 @@ def show_page(frame: Frame) -> None:
     of = (networks.asked, networks.level, asked)
     with above:
         answer(kept(frame.source, "answer", of, lambda: answer_sentence(table, asked, networks)))
+        st.caption(kept(frame.source, "context", of, lambda: context_sentence(table, asked, networks)))
+    only = choose_groups(table)
+    curves, table = of_groups(curves, only), of_groups(table, only)
     if networks.training:
         above.caption(networks.training)
     if networks.working:
@@ -65,37 +73,41 @@ def show_page(frame: Frame) -> None:
             f"**{table['group'].nunique()} groups are too many to draw.** Choose fewer columns.", icon=":material/info:"
         )
         st.stop()
+    n_groups = len(table[table["grouping"] != "all"].drop_duplicates(["grouping", "group"]))
     left, right = st.container(key="beside-groups").columns(2, gap="large")
     with left:
-        st.markdown("##### Over sparsity")
+        st.markdown(f"##### {curve_heading(curves, asked)}")
         show_chart(
             charts.curve_chart(curves, asked.rate, str(value), str(scale), frame.dark),
             "over-sparsity",
             "The rate of each group over sparsity.",
             curves,
-            caption="Thick: everybody. Open circles: fewer than 30 examples.",
+            caption="Thick: everybody. Grey: groups whose rate grows less. Open circles: fewer than 30 examples."
+            if n_groups > charts.FEW_LINES
+            else "Thick: everybody. Open circles: fewer than 30 examples.",
         )
     with right:
-        st.markdown(f"##### {BASELINE_LABELS[networks.kind]}, and at {formats.sparsity(networks.sparsity)}")
+        st.markdown(f"##### {RATES[asked.rate]} before, and at {formats.sparsity(networks.sparsity)} sparsity")
         show_chart(
             charts.change_chart(table, asked.rate, frame.dark),
             "dense-compressed",
-            f"The rate of each group, {networks.baseline} and compressed, the largest growth on top.",
+            f"The rate of each group, {networks.baseline} and pruned, the largest growth on top.",
             table,
-            caption="Whiskers: 95 % interval for this many examples, or writers where examples name them.",
+            caption="Whiskers: 95 % interval for this many examples, or writers where examples name them."
+            + (f" The {charts.MOST_ROWS} that grow most; the table has all." if n_groups >= charts.MOST_ROWS else ""),
         )
     st.markdown("##### Group by group")
     st.dataframe(
-        kept(frame.source, "rates", of, lambda: shown_table(table, asked)),
+        kept(frame.source, "rates", of, lambda: shown_table(table, asked)) if not only else shown_table(table, asked),
         hide_index=True,
         column_config=table_columns(networks.kind),
         key="groups-table",
-        alt=f"Rates of each group, {networks.baseline} and compressed, the largest growth against the others first.",
+        alt=f"Rates of each group, {networks.baseline} and pruned, the largest growth against the others first.",
     )
     st.caption(
-        "A group is tested against all others, not against no change: compression may cost everybody something. "
-        "Intervals and tests allow for other seeds and other examples of the same kind. A small p says that chance is "
-        "an unlikely reason, not what the reason is."
+        "A group is tested against all others, not against no change: pruning may cost everybody something. "
+        "Intervals and tests allow for other training runs and other examples of the same kind. A small p says that "
+        "chance is an unlikely reason, not what the reason is."
     )
 
 

@@ -54,7 +54,7 @@ MITIGATIONS: dict[str, MitigationRow] = {
         MitigationRow("none", "No mitigation", "Plain training, dense and after pruning.", False, False),
         MitigationRow("before", "Before pruning", "The dense network is trained with the constraint.", True, False),
         MitigationRow("after", "After pruning", "Training after pruning has the constraint.", False, True),
-        MitigationRow("both", "Before and after", "Both trainings have the constraint.", True, True),
+        MitigationRow("both", "Before and after pruning", "Both trainings have the constraint.", True, True),
     )
 }
 

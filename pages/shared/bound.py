@@ -73,6 +73,14 @@ def multiselect(
     return list(where.multiselect(label, options, default=list(default), key=key, bind=ADDRESS, **look))
 
 
+def count_chosen(key: str, options: Sequence[str]) -> int:
+    """How many of the options a `multiselect` of this key will have on, for what is drawn before it."""
+    stored = st.session_state.get(key, st.query_params.get_all(key) or options)
+    names = [OLD_NAMES.get(part, part) for part in stored] if isinstance(stored, list | tuple) else []
+    n_chosen = len(set(names) & set(options))
+    return n_chosen if n_chosen or stored == [] else len(options)
+
+
 def pills(label: str, options: Sequence[str], *, default: Sequence[str], key: str, **look: Any) -> list[str]:
     """Some of a few options that stand side by side; those that are no longer offered go."""
     _renew(key, options, OLD_NAMES, several=True)

@@ -228,14 +228,16 @@ def _filters(source: Source, experiment: Experiment) -> tuple[tuple[str, ...], t
     recorded = set(map(str, rows["technique"].cat.categories))
     keys = [key for key in TECHNIQUES if key in recorded] + sorted(recorded - set(TECHNIQUES))
     label = {technique_name(key): key for key in keys}
-    techniques = bound.multiselect(
-        "Techniques",
-        list(label),
-        default=list(label),
-        key="techniques",
-        help="How weights are cut.\n\n"
-        + "\n\n".join(f"**{TECHNIQUES[key].label}**: {TECHNIQUES[key].help}" for key in keys if key in TECHNIQUES),
-    )
+    n_chosen = bound.count_chosen("techniques", list(label))
+    with st.popover(f"Techniques: {n_chosen} of {len(label)}", key="techniques-box", width="stretch"):
+        techniques = bound.multiselect(
+            "Techniques",
+            list(label),
+            default=list(label),
+            key="techniques",
+            help="How weights are cut.\n\n"
+            + "\n\n".join(f"**{TECHNIQUES[key].label}**: {TECHNIQUES[key].help}" for key in keys if key in TECHNIQUES),
+        )
     ways = {treatment_name(key): key for key in sorted(map(str, rows["treatment"].cat.categories), reverse=True)}
     treatments = bound.pills(
         "After each cut",

@@ -91,14 +91,7 @@ def _menu(
 
     `as_table` and `image` are what the chart was drawn by.
     """
-    menu = st.popover(
-        "",
-        icon=":material/more_horiz:",
-        help="Show as table, download",
-        type="tertiary",
-        key=f"{key}-menu",
-        on_change="rerun",
-    )
+    menu = st.popover("Table / Download", type="tertiary", key=f"{key}-menu", on_change="rerun")
     if not (menu.open or as_table or image != "png"):
         return
     with menu:

@@ -62,7 +62,7 @@ MENU = (
         "pages/regression.py", "Regression", ":material/query_stats:", "Which classes lose, all else equal?", RESEARCH
     ),
     Entry("pages/run.py", "Run", ":material/play_circle:", "What should be computed next?", DATA),
-    Entry("pages/bring.py", "Bring your own", ":material/upload:", "What do these pages say of my models?", DATA),
+    Entry("pages/bring.py", "Bring your own", ":material/upload:", "How do my own models fare?", DATA),
     Entry("pages/method.py", "Method", ":material/menu_book:", "How are these numbers made?", DATA),
 )
 

@@ -26,6 +26,9 @@ from pages.shared.training_note import training_of
 SCALES = {"linear": "sparsity", "kept": "weights kept"}
 """The axis of sparsity: as a share, or as weights kept on a logarithmic scale."""
 
+PICKED = {"treatment": "After each cut"}
+"""What the picker of a column is called, where that is not its name."""
+
 WITHIN = 0.01
 """Accuracy that the usual level may lose against the baseline."""
 
@@ -194,7 +197,7 @@ def choose_variant(rows: pd.DataFrame, frame: Frame, look: VariantLook) -> tuple
     def pick(column: str, keys: list[str], named: Callable[[str], str]) -> tuple[pd.DataFrame, str]:
         labels = distinct(keys, named)
         chosen = choose_one(
-            column.capitalize(),
+            PICKED.get(column, column.capitalize()),
             list(labels),
             column,
             look.help.get(column),
@@ -211,7 +214,7 @@ def choose_variant(rows: pd.DataFrame, frame: Frame, look: VariantLook) -> tuple
     mitigations = sorted(set(map(str, rows["mitigation"])), key=lambda name: (is_mitigated(name), name))
     if len(mitigations) > 1:
         rows, mitigation = pick("mitigation", mitigations, str)
-        words.append(f"mitigation {formats.plain(mitigation)}")
+        words += [f"mitigation {formats.plain(mitigation)}"] if is_mitigated(mitigation) else []
     return rows, words
 
 

@@ -11,6 +11,8 @@ from engine.store.annotations import read_marks
 from engine.store.study import Study
 from pages.views.harmed import charts as harmed
 from pages.views.harmed import vote_card as votes
+from pages.views.subgroups import charts as subgroup_charts
+from pages.views.subgroups import controls as subgroup_controls
 from pages.views.subgroups.controls import chance_sentence
 from tests.pages.conftest import NASTY, OpenPage, words
 from tests.support.studies import make_study
@@ -60,9 +62,28 @@ def test_filters_leave_fewer_and_none_is_a_sentence(brought: Path, open_page: Op
 def test_subgroups_say_whose_errors_grow(brought: Path, open_page: OpenPage) -> None:
     app = open_page("pages/subgroups.py", "animals", root=brought, positive="owl", rate="False-negative rate")
     said = words(app)
-    assert "the false-negative rate goes from" in said and "against all others" in said
+    assert "**The false-negative rate grows from" in said and "No group is large enough" in said
     table = next(frame.value for frame in app.dataframe if "against the others" in frame.value)
-    assert {"all", "place", "site", "place × site"} == set(table["grouping"])
+    assert {"all", "place", "site", "place × site"} == set(table["by"])
+
+
+def test_many_groups_can_be_searched_and_few_lines_have_a_colour() -> None:
+    places = [("all", "all"), *(("age", str(number)) for number in range(12))]
+    rows = [
+        {"grouping": grouping, "group": group, "level": level, "sparsity": 0.3 * level, "rate": "error", "small": False}
+        | {"baseline": "dense", "before": 0.1, "compressed": 0.1 + 0.01 * place * level, "change": 0.01 * place * level}
+        | {"low": 0.0, "high": 0.1, "normalised": 1.0, "n": 50}
+        for place, (grouping, group) in enumerate(places)
+        for level in (1, 2)
+    ]
+    table = pd.DataFrame(rows)
+    drawn = subgroup_charts.curve_chart(table, "error", "compressed", "kept", dark=False).data
+    named = [trace.name for trace in drawn if trace.showlegend]
+    assert set(named) == {"everybody", "8", "9", "10", "11"} and len(drawn) == len(places)
+    few = subgroup_controls.of_groups(table, ["3", "4"])
+    assert set(few["group"]) == {"all", "3", "4"} and subgroup_controls.of_groups(table, []) is table
+    drawn = subgroup_charts.curve_chart(few, "error", "compressed", "kept", dark=True).data
+    assert all(trace.showlegend for trace in drawn)
 
 
 @pytest.mark.parametrize(

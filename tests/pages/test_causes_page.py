@@ -12,8 +12,10 @@ from engine.run_spec import RunSpec
 from engine.runs.run import run_experiment
 from engine.specs.mitigation import MITIGATIONS
 from engine.store.study import Study
+from pages.shared.charts.style import REST, SPOTLIGHT, WORST
 from pages.views.causes import words as causes
 from pages.views.mitigation import words as arms
+from pages.views.mitigation.charts import change_chart
 from tests.pages.conftest import OpenPage, unfold, words
 from tests.support.studies import make_study
 
@@ -42,10 +44,10 @@ def test_page_without_such_runs_says_so_and_shows_a_way(open_page: OpenPage, fil
 
 def test_causes_page_shows_groups_relations_and_bound(open_page: OpenPage, arms_root: Path) -> None:
     app = open_page("pages/causes.py", "arms", arms_root)
-    assert len(app.main.get("plotly_chart")) == 3
+    assert len(app.main.get("plotly_chart")) == len(RELATIONS) + 2
     said = words(app)
     assert "loses most" in said or "No group" in said
-    assert "Theorem 1 holds for" in said
+    assert "The bound of Theorem 1" in said and all(one.claim[1:] in said for one in RELATIONS)
 
 
 def test_causes_page_shows_the_bound_right_after_the_cut_and_after_retraining(
@@ -59,7 +61,7 @@ def test_causes_page_shows_the_bound_right_after_the_cut_and_after_retraining(
     for moment, prefix in ((causes.AT_CUT, "cut_"), (causes.TRAINED, "")):
         app.segmented_control(key="moment").set_value(moment).run()
         shown = next(table.value for table in app.dataframe if "weight_change" in table.value)
-        assert "Theorem 1 holds for" in words(app)
+        assert "The bound of Theorem 1" in words(app)
         assert set(shown["weight_change"]) <= set(rows[f"{prefix}weight_change"])
         assert set(shown["excessive_loss"].dropna()) <= set(rows[f"{prefix}excessive_loss"])
 
@@ -67,16 +69,16 @@ def test_causes_page_shows_the_bound_right_after_the_cut_and_after_retraining(
 def test_causes_page_names_the_groups_that_it_skips(open_page: OpenPage, arms_root: Path) -> None:
     app = open_page("pages/causes.py", "arms", arms_root, grouping="Writer")
     table = app.main.dataframe[-1].value
-    assert (table["reason"] == NO_MEMBER).any() and len(app.main.get("plotly_chart")) == 3
+    assert (table["reason"] == NO_MEMBER).any() and len(app.main.get("plotly_chart")) == len(RELATIONS) + 2
 
 
 @pytest.mark.parametrize("measure", list(arms.LABELS.values()))
 def test_mitigation_page_compares_the_arms(open_page: OpenPage, arms_root: Path, measure: str) -> None:
     app = open_page("pages/mitigation.py", "arms", arms_root, measure=measure)
-    assert len(app.main.get("plotly_chart")) == 2
+    assert len(app.main.get("plotly_chart")) == 4
     table = app.main.dataframe[0].value
-    assert list(table["arm"]) == [MITIGATIONS[arm].label for arm in ("none", "after")]
-    assert "without mitigation" in words(app) and "picked after looking" in words(app)
+    assert list(table["method"]) == [MITIGATIONS[arm].label for arm in ("none", "after")]
+    assert "no mitigation" in words(app) and "picked after looking" in words(app)
 
 
 def test_frontier_outlines_mitigated_points(open_page: OpenPage, arms_root: Path) -> None:
@@ -90,27 +92,42 @@ def test_a_clear_arm_is_named_with_its_price() -> None:
     clear = {"gap": [-0.1], "gap_low": [-0.12], "gap_high": [-0.08]}
     price = {"accuracy": [-0.02], "accuracy_low": [-0.03], "accuracy_high": [-0.01]}
     said = arms.arm_sentence(curves, pd.DataFrame({**change, **clear, **price}), "gap", "class")
-    assert (
-        "**After pruning narrows it by 10.0 ± 2.0 points** and costs 2.0 ± 1.0 points of accuracy (5 training runs)"
-        in said
-    )
+    assert "**After pruning: the gap in accuracy between classes falls by 10.0 points (95 %: -12.0 to -8.0)**" in said
+    assert "and accuracy falls by 2.0 points (95 %: -3.0 to -1.0), average of 5 training runs." in said
     worse = {"gap": [0.1], "gap_low": [0.08], "gap_high": [0.12]}
-    assert "No arm narrows it" in arms.arm_sentence(curves, pd.DataFrame({**change, **worse, **price}), "gap", "class")
+    said = arms.arm_sentence(curves, pd.DataFrame({**change, **worse, **price}), "gap", "class")
+    assert "No method narrows" in said and "after pruning: it rises by 10.0 points" in said
     vague = {"gap": [-0.1], "gap_low": [-0.3], "gap_high": [0.1]}
     said = arms.arm_sentence(curves, pd.DataFrame({**change, **vague, **price}), "gap", "class")
-    assert "No arm clearly narrows it" in said and "includes no change" in said
+    assert "No method clearly narrows" in said and "falls by 10.0 points (95 %: -30.0 to +10.0)" in said
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_a_change_beyond_chance_has_a_colour(dark: bool) -> None:
+    ends = {"gap": [-0.1, 0.1, 0.0], "gap_low": [-0.2, 0.05, -0.1], "gap_high": [-0.05, 0.2, 0.1]}
+    rows = pd.DataFrame({"mitigation": ["before", "after", "both"], "n_seeds": 3, **ends})
+    [dots] = change_chart(rows, "gap", dark).data
+    shown = dict(zip(dots.y, dots.marker.color, strict=True))
+    assert shown == {
+        "Before pruning": SPOTLIGHT[dark],
+        "After pruning": WORST[dark],
+        "Before and after pruning": REST[dark],
+    }
+    named = {column.replace("gap", "accuracy"): values for column, values in ends.items()}
+    [dots] = change_chart(rows.assign(**named), "accuracy", dark).data
+    assert dict(zip(dots.y, dots.marker.color, strict=True))["Before pruning"] == WORST[dark]
 
 
 def test_arm_names_say_what_is_not_usual() -> None:
     assert arms.arm_name("after, drop") == "After pruning, bounded drops" and arms.arm_name("none") == "No mitigation"
     words = "both, reweight, by series, eta 0.2"
-    assert arms.arm_name(words) == "Before and after, reweighted groups, by series, step 0.2"
+    assert arms.arm_name(words) == "Before and after pruning, reweighted groups, by series, step 0.2"
     assert arms.arm_name("before, worst") == "Before pruning, worst group first"
 
 
 def test_negative_weights_are_warned_of_by_training() -> None:
     rows = pd.DataFrame({"run": list("aabb"), "level": 1, "group": ["x", "y"] * 2, "weight": [0.6, 0.4, 1.1, -0.1]})
-    assert arms.negative_weight_sentence(rows).startswith("**In 1 of 2 trainings of this arm the multipliers made")
+    assert arms.negative_weight_sentence(rows).startswith("**In 1 of 2 trainings with this method the multipliers made")
     assert "(y)" in arms.negative_weight_sentence(rows)
     assert arms.negative_weight_sentence(rows.assign(weight=0.5)) == ""
     assert arms.negative_weight_sentence(rows.drop(columns="weight")) == ""
@@ -121,13 +138,16 @@ def test_relations_are_judged_by_their_intervals() -> None:
     minus = next(relation for relation in RELATIONS if relation.sign < 0)
     found = [Correlation(minus, *values, n_groups=10, n_seeds=5) for values in ((-0.8, -0.9, -0.7), (0.5, 0.2, 0.8))]
     found.append(Correlation(minus, -0.1, -0.5, 0.3, 10, 5))
-    assert list(causes.relation_table(found)["here"]) == ["as reported", "the other way", "not clear"]
-    assert "1 shows between these 10 groups" in causes.relation_sentence(found, [1, 5])
+    assert list(causes.relation_table(found)["here"]) == ["shows here", "the other way here", "not clear here"]
+    assert "1 of the 3 patterns in Tran et al. 2022 appears here" in causes.relation_sentence(found, [1, 5])
     assert "hardly differ" in causes.relation_sentence(found, [10, 10])
 
 
 def test_bound_sentence() -> None:
-    assert "50.0 % of 8" in causes.bound_sentence(BoundFacts(8, 0.5, 3.0))
+    assert causes.bound_sentence(BoundFacts(8, 0.5, 3.0)) == (
+        "The bound of Theorem 1 holds in 50.0 % of cases: the median bound is 3 times the truth."
+    )
+    assert "always holds, and says little" in causes.bound_sentence(BoundFacts(8, 1.0, 300.0))
     assert causes.bound_sentence(BoundFacts(0, float("nan"), float("nan"))) == "No pruned group was measured."
 
 
@@ -139,7 +159,7 @@ def test_who_has_not_chosen_starts_where_runs_were_mitigated(tmp_path: Path, ope
     assert "4 cuts" in str(fresh.selectbox(key="protocol").value) and "No run here" not in words(fresh)
     there = next(name for name in fresh.selectbox(key="protocol").options if "3 cuts" in name)
     other = open_page("pages/mitigation.py", "two", root=tmp_path, protocol=there)
-    assert "**No run here was mitigated.** These have some:" in words(other)
+    assert "**No run here was trained against gaps.** These have some:" in words(other)
     assert "4 cuts" in str([link.proto.label for link in other.main.get("page_link")])
     causes = open_page("pages/causes.py", "two", root=tmp_path)
     assert "--diagnose class" in words(causes), "no experiment has any: the way on is a command"

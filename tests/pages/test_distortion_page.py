@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from streamlit.testing.v1 import AppTest
 
 from engine.analysis.distortion.alpha import alphas
 from engine.analysis.distortion.paper_findings import findings
@@ -31,6 +32,12 @@ SERIES = {
     name: Series(name, EXPERIMENT, (name, "finetune", "none"), name, look.colour, look.symbol)
     for name, look in LOOK.items()
 }
+
+
+def intervals(page: AppTest) -> pd.DataFrame:
+    """The page's table of intervals and verdicts."""
+    found: pd.DataFrame = next(table.value for table in page.dataframe if "Verdict" in table.value)
+    return found
 
 
 def models_of(n_seeds: int = 4, **levels: list[tuple[float, float, float]]) -> pd.DataFrame:
@@ -66,13 +73,13 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_sentence_says_where_the_range_ends_and_why() -> None:
     ranges = helpful_ranges(cells(MADE))
     said = distortion.range_sentence(ranges, SERIES)
-    assert "With MP, LeNet on QMNIST can be made 4 times smaller (75.0 % sparse)" in said
-    assert "beyond that it loses accuracy and the gaps widen" in said
+    assert "**Up to 75.0 % sparsity neither accuracy nor the gaps between classes get worse**" in said
+    assert "; beyond that accuracy falls and the gaps widen (LeNet on QMNIST, MP, average of 4 training runs)." in said
     details = distortion.detail_sentences(ranges, 0.99)
     assert "At ratio 4: accuracy +0.4 pt ± 0.0, alpha 0.95 ± 0.038, evens out." in details
     assert "At ratio 10: accuracy -2.0 pt ± 0.0, alpha 1.3 ± 0.038, intensifies." in details
     assert (
-        "Mean of 4 training runs; at all of the 2 ratios from 2 to 4 both 99 % intervals lie on the good side."
+        "Average of 4 training runs; at all of the 2 ratios from 2 to 4 both 99 % intervals lie on the good side."
         in details
     )
     assert "At no ratio: RP." in details
@@ -82,18 +89,19 @@ def test_sentence_of_a_range_that_never_ends_and_of_none() -> None:
     endless = helpful_ranges(cells(models_of(MP=[(0.5, 0.01, 0.9), (0.75, 0.01, 0.9)])))
     assert "the furthest that was tried" in distortion.range_sentence(endless, SERIES)
     none = helpful_ranges(cells(models_of(MP=[(0.5, -0.01, 0.9)], RP=[(0.5, 0.01, 1.2)])))
-    assert "None of the 2 has a pruning ratio that keeps the accuracy" in distortion.range_sentence(none, SERIES)
+    assert "None of the 2 has a level that keeps the accuracy" in distortion.range_sentence(none, SERIES)
     tied = helpful_ranges(cells(models_of(MP=[(0.5, 0.01, 0.9)], RP=[(0.5, 0.01, 0.8)])))
     assert "As far: MP." in distortion.detail_sentences(tied, 0.99)
 
 
 def test_sentence_owns_up_to_doubt() -> None:
     wide = models_of(MP=[(0.5, 0.01, 0.99), (0.9, -0.2, 2.0)])
-    assert "LeNet on QMNIST can, by the mean of 4 training runs, be" in distortion.range_sentence(
-        helpful_ranges(cells(wide)), SERIES
-    )
+    said = distortion.range_sentence(helpful_ranges(cells(wide)), SERIES)
+    assert "average of 4 training runs; chance may explain it)." in said
     one = models_of(1, MP=[(0.5, 0.01, 0.9)])
-    assert "can, judged by one seed, be" in distortion.range_sentence(helpful_ranges(cells(one)), SERIES)
+    assert "judged by one training run; chance may explain it)." in distortion.range_sentence(
+        helpful_ranges(cells(one)), SERIES
+    )
 
 
 def test_gaps_that_moved_are_not_called_closed() -> None:
@@ -123,7 +131,7 @@ def test_ranges_are_beside_controls_where_there_are_any() -> None:
     assert controlled == {"MP"}
     ranges = helpful_ranges(cells(beside))
     said, details = distortion.range_sentence(ranges, SERIES, {"MP"}), distortion.detail_sentences(ranges, 0.99, {"MP"})
-    assert "With MP, LeNet on QMNIST can be made 2 times smaller" in said and "beside a network that trained" in said
+    assert "Up to 50.0 % sparsity" in said and "beside a network that trained" in said
     assert "At ratio 2: accuracy +0.1 pt ± 0.0, alpha -0.05 ± 0, evens out." in details
     assert "At ratio 4: accuracy -0.9 pt ± 0.0, alpha +0.10 ± 0, intensifies." in details
     told = distortion.controlled_sentence({"MP"}, helpful_ranges(cells(models)), SERIES)
@@ -134,10 +142,10 @@ def test_ranges_are_beside_controls_where_there_are_any() -> None:
 def test_alpha_stands_beside_the_controls(tmp_path: Path, open_page: OpenPage) -> None:
     few = {"writers": 0, "examples": 300, "levels": 5, "split": "", "seeds": 4}
     study = make_study(tmp_path / "own", **few, techniques=("random_unstructured",))
-    without = open_page(PAGE, "own", tmp_path).dataframe[0].value
+    without = intervals(open_page(PAGE, "own", tmp_path))
     make_study(tmp_path / "own", **few, techniques=(CONTROL,), treatments=("finetune",))
     page = open_page(PAGE, "own", tmp_path)
-    table = page.dataframe[0].value
+    table = intervals(page)
     assert "Control" not in without and not page.exception
     rewound = table.iloc[:, 0].str.contains("restart")
     assert table[rewound]["Control"].isna().all() and table[~rewound]["Control"].notna().all()
@@ -228,13 +236,15 @@ def test_dense_accuracy_and_alpha_one_lie_on_one_line(near: bool) -> None:
 def test_page_answers_first_and_shows_all_its_parts(studies: Path, open_page: OpenPage) -> None:
     page = open_page(PAGE, "demo", studies)
     said = words(page)
-    assert "pruning ratio" in said or "times smaller" in said
-    for heading in ("Alpha by ratio", "Accuracy beside alpha", "Intervals and verdicts", "Classes before and after"):
-        assert heading in said
+    assert "neither accuracy nor the gaps" in said or "has a level" in said
+    folded = " ".join(part.label for part in page.main.expander)
+    assert "Accuracy beside alpha" in said and " cases" in said
+    assert all(name in folded for name in ("Intervals and verdicts", "Classes before and after", "more than chance"))
     assert len(page.get("plotly_chart")) == 3
-    intervals, ratios, techniques = (frame.value for frame in page.dataframe)
-    assert set(intervals["Verdict"].str[2:]) <= {"intensifies", "evens out", "undecided"}
-    assert (intervals["Seeds"] == 4).all() and len(intervals) == 4 * 5
+    of_paper = page.table[0].value
+    listed, ratios, techniques = (frame.value for frame in page.dataframe)
+    assert set(listed["Verdict"].str[2:]) <= {"intensifies", "evens out", "undecided"}
+    assert (listed["Seeds"] == 4).all() and len(listed) == 4 * 5
     names = (
         "Global magnitude, restart",
         "Global magnitude, keep training",
@@ -243,6 +253,7 @@ def test_page_answers_first_and_shows_all_its_parts(studies: Path, open_page: Op
     )
     assert tuple(ratios) == names and len(ratios) == 4 and len(techniques) == 6
     assert "paired by seed" in said and "Little pruning evens out" in said
+    assert (of_paper[list(distortion.SAID_HERE.values())].sum(axis=1) == of_paper["cases"]).all()
 
 
 @pytest.mark.parametrize(
@@ -252,13 +263,13 @@ def test_networks_and_data_sets_come_from_the_whole_study(
     studies: Path, open_page: OpenPage, compare: str, names: set[str]
 ) -> None:
     page = open_page(PAGE, "demo", studies, compare=compare, dataset="QMNIST", network="LeNet")
-    assert set(page.dataframe[0].value.iloc[:, 0]) == names
+    assert set(intervals(page).iloc[:, 0]) == names
     assert "independent (Welch)" in words(page)
 
 
 def test_every_control_runs_and_stands_in_the_address(studies: Path, open_page: OpenPage) -> None:
     page = open_page(PAGE, "demo", studies, base="F-score", scale="all", confidence="95 %", ratios=["1.67", "4.63"])
-    assert set(page.dataframe[0].value["Ratio"].round(2)) == {1.67, 4.63}
+    assert set(intervals(page)["Ratio"].round(2)) == {1.67, 4.63}
     assert "95 % interval" in words(page)
     shown = next(box for box in page.selectbox if box.label == "Shown")
     shown.set_value(shown.options[-1]).run()
@@ -279,7 +290,7 @@ def test_study_without_dense_levels_says_so(open_page: OpenPage) -> None:
 def test_one_seed_decides_nothing(open_page: OpenPage) -> None:
     page = open_page(PAGE, "missing-class")
     assert "only 1 training run" in words(page) and "No test can be made" in words(page)
-    assert set(page.dataframe[0].value["Verdict"]) == {"? undecided"}
+    assert set(intervals(page)["Verdict"]) == {"? undecided"}
 
 
 def test_names_from_files_stay_text(open_page: OpenPage) -> None:
@@ -295,9 +306,20 @@ def test_alpha_is_a_measure_of_the_frontier(open_page: OpenPage) -> None:
 
 
 def test_finding_of_the_paper_is_told_as_it_is() -> None:
-    found = {one.key: distortion.finding_sentence(one) for one in findings(MADE.assign(technique=MADE["series"]))}
-    assert "as there, all 2 times" in found["high"]
-    assert (
-        "as there 3, opposite 1 of 4 times" in found["growth"] and "MP (4) +0.05 ± 0.00, (10) +0.35" in found["growth"]
-    )
+    of_paper = findings(MADE.assign(technique=MADE["series"]))
+    table = distortion.findings_table(of_paper).assign(key=[one.key for one in of_paper]).set_index("key")
+    assert list(table.loc["high", ["so it is here", "the opposite", "cannot tell", "cases"]]) == [2, 0, 0, 2]
+    assert list(table.loc["growth", ["so it is here", "the opposite", "cannot tell", "cases"]]) == [3, 1, 0, 4]
+    found = {one.key: distortion.finding_sentence(one) for one in of_paper}
+    assert "MP (4) +0.05 ± 0.00, (10) +0.35" in found["growth"]
     assert "Alpha by ratio: MP (2) 0.90 ± 0.04; RP (2) 0.20 ± 0.04." in found["low"]
+
+
+def test_the_heading_counts_what_is_decided() -> None:
+    counts = cells(MADE)["verdict"].value_counts()
+    said = distortion.map_heading(cells(MADE))
+    assert (
+        said
+        == f"Gaps between classes surely grow in {counts['intensifies']} of 6 cases and shrink in {counts['evens out']}"
+    )
+    assert "In none of 6 cases" in distortion.map_heading(cells(MADE).assign(verdict="undecided"))

@@ -93,7 +93,7 @@ def effect(result: Regression, key: str, errors: str = "hac") -> dict:
 
 
 def test_the_answer_is_the_effect_of_imbalance_and_entropy(result: Regression) -> None:
-    text = effects.answer_sentence(result)
+    text = effects.effects_sentence(result)
     n_open = 0
     for key in ("imbalance", "entropy"):
         row = result.widest(key)
@@ -111,20 +111,20 @@ def test_the_widest_interval_is_in_the_headline_whatever_errors_are_chosen(resul
     rows[["estimate", "low", "high"]] = (0.01, 0.005, 0.015)
     rows.loc[rows["errors"] == "class", ["low", "high"]] = (-0.02, 0.04)
     for errors in ("hac", "run"):
-        text = effects.answer_sentence(replaced(result, effects=rows, errors=errors))
+        text = effects.effects_sentence(replaced(result, effects=rows, errors=errors))
         assert text.count("± 3.0, by class, so it may be chance") == 2
     rows.loc[rows["errors"] == "wild", ["low", "high"]] = (-0.03, 0.09)
-    text = effects.answer_sentence(replaced(result, effects=rows))
+    text = effects.effects_sentence(replaced(result, effects=rows))
     assert text.count("95 %: -3.0 pt to +9.0 pt, bootstrap by class") == 2
     rows.loc[rows["errors"] == "wild", "high"] = np.inf
-    assert effects.answer_sentence(replaced(result, effects=rows)).count("± unknown, bootstrap by class") == 2
+    assert effects.effects_sentence(replaced(result, effects=rows)).count("± unknown, bootstrap by class") == 2
 
 
 def test_too_few_classes_are_not_identified(result: Regression) -> None:
     few = effects.answer_sentence(replaced(result, informing={"imbalance": 10, "entropy": 30}))
-    assert few.startswith("**Not identified by this study**: classes differ in imbalance among 10, and at least 30")
-    enough = effects.answer_sentence(replaced(result, informing={"imbalance": 30, "entropy": 31}))
-    assert "identified" not in enough and enough.startswith("**All else equal")
+    assert few == ("**Which classes lose cannot be told from 10 classes**: at least 30 that differ in size are needed.")
+    enough = replaced(result, informing={"imbalance": 30, "entropy": 31})
+    assert effects.answer_sentence(enough) == f"**{effects.effects_sentence(enough)}**"
 
 
 def test_the_class_that_moves_the_headline_most_is_named(result: Regression) -> None:
@@ -138,7 +138,7 @@ def test_the_class_that_moves_the_headline_most_is_named(result: Regression) -> 
 @pytest.mark.parametrize(("estimate", "half", "expected"), [(0.02, 0.01, "2.0 points more"), (-0.02, 0.03, "chance")])
 def test_an_open_effect_is_called_open(result: Regression, estimate: float, half: float, expected: str) -> None:
     rows = result.effects.assign(estimate=estimate, low=estimate - half, high=estimate + half)
-    text = effects.answer_sentence(replaced(result, effects=rows))
+    text = effects.effects_sentence(replaced(result, effects=rows))
     assert expected in text and ("chance" in text) == (half > abs(estimate))
 
 
@@ -283,7 +283,8 @@ def test_residual_charts_show_every_row(result: Regression) -> None:
 def test_page_says_what_the_engine_found(open_page: OpenPage, result: Regression) -> None:
     app = open_page("many")
     text = words(app)
-    assert effects.answer_sentence(result) in text and effects.detail_sentences(result) in text
+    assert all(say(result) in text for say in (effects.answer_sentence, effects.effects_sentence))
+    assert effects.detail_sentences(result) in text
     assert len(app.main.get("plotly_chart")) == 4
     assert any(block.value == regression_table(result) for block in app.main.code)
     assert [metric.value for metric in app.metric][:2] == [

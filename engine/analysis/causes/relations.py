@@ -34,8 +34,8 @@ class Relation:
 RELATIONS = (
     Relation("n", "gradient_norm", -1, "Fig. 2", "larger groups have smaller gradients"),
     Relation("accuracy", "gradient_norm", -1, "Fig. 3", "better served groups have smaller gradients"),
-    Relation("margin", "eigenvalue", -1, "Fig. 5", "groups far from the boundary are less curved"),
-    Relation("gradient_norm", "eigenvalue", 1, "Fig. 6", "steep groups are curved too"),
+    Relation("margin", "eigenvalue", -1, "Fig. 5", "groups far from the boundary have less curvature"),
+    Relation("gradient_norm", "eigenvalue", 1, "Fig. 6", "groups with large gradients also have sharp curvature"),
 )
 
 

@@ -7,6 +7,9 @@ from engine.pruning.techniques import TECHNIQUES
 GROUPS = ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499")
 """Colours of groups: Tol's muted palette, apart from the techniques'."""
 
+GROUPS_ON_DARK = ("#9A8CF0", "#88CCEE", "#44AA99", "#4DB873", "#B5B54A", "#DDCC77", "#CC6677", "#D873A0", "#C77FC7")
+"""The same hues, those lighter that a dark page would swallow."""
+
 SPOTLIGHT = {False: "#0072B2", True: "#56B4E9"}
 WORST = {False: "#B34700", True: "#FF9F4A"}
 REST = {False: "#8A929B", True: "#77808A"}

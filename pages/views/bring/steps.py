@@ -67,10 +67,13 @@ def shows(mapping: ColumnMapping) -> list[tuple[str, str]]:
     scores = mapping.says("loss") or mapping.says("probability")
     lacking = "needs a column of groups"
     return [
-        ("Overview, Class curves, Frontier", "by class" + (", with intervals over seeds" if seeds else ", one seed")),
+        (
+            "Overview, Class curves, Frontier",
+            "by class" + (", with intervals" if seeds else ", one training run: no intervals"),
+        ),
         ("Frontier between groups, Subgroups", f"by {groups}" if groups else lacking),
         ("Writers", "where a group has ten members or more" if groups else lacking),
-        ("Harmed examples", "without pictures" + ("" if seeds else "; votes need several seeds")),
+        ("Harmed examples", "without pictures" + ("" if seeds else "; votes need several training runs")),
         ("Recall distortion, Regression", "needs the dense model" + ("" if scores else "; without losses")),
         ("Causes, Mitigation", "nothing: they need runs that were computed here"),
     ]

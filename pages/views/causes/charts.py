@@ -1,6 +1,6 @@
 """Charts of the Causes page: what is measured of each group over sparsity, between groups, and against the bound."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,83 +10,61 @@ from engine.analysis.causes.relations import Correlation
 from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.hover import hover
-from pages.shared.charts.panels import panels
 from pages.shared.charts.style import along, axis, chart_layout, faded, ink, sparsity_axis
 from pages.views.causes.words import QUANTITIES
 
-PANELS = ("accuracy", "gradient_norm", "eigenvalue", "margin")
 FEW = 4
 """Up to so many groups have bars beside each other."""
 
+FEW_NAMED = 12
+"""Up to so many groups have their names beside their points."""
 
-def curves_chart(curves: pd.DataFrame, colours: Mapping[str, str], dark: bool, scale: str) -> Drawing:
-    """Four panels over sparsity: accuracy, gradient norm, eigenvalue and margin of each group.
+
+def curves_chart(curves: pd.DataFrame, quantity: str, colours: Mapping[str, str], scale: str) -> Drawing:
+    """One quantity of each group over sparsity.
 
     With few groups bars are 95 % intervals; with many they would hide the lines.
     """
-    traces: list[dict[str, Any]] = []
-    axes: dict[str, Any] = {}
-    rows = curves.sort_values("level")
-    by_group = {group: rows[(rows["group"] == group).to_numpy()] for group in colours}
-    for panel, quantity in zip(panels(4, 2, 0.14, 0.14), PANELS, strict=True):
-        for group, colour in colours.items():
-            of = by_group[group]
-            of = of[of[quantity].notna().to_numpy()]
-            traces.append(
-                {
-                    "type": "scatter",
-                    "x": along(of["sparsity"], scale),
-                    "y": of[quantity],
-                    "error_y": _bars(of, quantity, colour) if len(colours) <= FEW else {"visible": False},
-                    "mode": "lines+markers",
-                    "name": formats.chart_text(group),
-                    "legendgroup": group,
-                    "showlegend": not panel.place,
-                    "line": {"color": colour, "width": 2},
-                    "marker": {"size": 6},
-                    **_hover(of, "<b>{title}</b>, {text} sparsity", formats.chart_text(group)),
-                    **panel.axes,
-                }
-            )
-        axes |= panel.layout(sparsity_axis(scale, titled=panel.place > 1), _axis(quantity, curves))
-    return Drawing(traces, chart_layout(560, **axes))
-
-
-def relations_chart(
-    rows: pd.DataFrame, correlations: Sequence[Correlation], colours: Mapping[str, str], dark: bool
-) -> Drawing:
-    """One panel per relation of the paper: a point per group at one level, mean over seeds with 95 % bars."""
-    traces, titles = [], []
-    axes: dict[str, Any] = {}
-    few = len(colours) <= 12
-    at_level = formats.sparsity(float(rows["sparsity"].mean()))
-    for panel, one in zip(panels(len(correlations), 2, 0.14, 0.2), correlations, strict=True):
-        x, y = one.relation.x, one.relation.y
-        measured = rows[(rows[x].notna() & rows[y].notna()).to_numpy()]
-        shades = [colours[str(group)] for group in measured["group"]]
+    rows = curves[curves[quantity].notna().to_numpy()].sort_values("level")
+    traces = []
+    for group, colour in colours.items():
+        of = rows[(rows["group"] == group).to_numpy()]
         traces.append(
             {
                 "type": "scatter",
-                "x": measured[x],
-                "y": measured[y],
-                "error_x": _bars(measured, x, faded(ink(dark), 0.3)),
-                "error_y": _bars(measured, y, faded(ink(dark), 0.3)),
-                "mode": "markers+text" if few else "markers",
-                "textposition": "top center",
-                "textfont": {"size": 11},
-                "marker": {"size": 11, "color": shades, "line": {"width": 1, "color": faded(ink(dark), 0.6)}},
-                "showlegend": False,
-                **_hover(measured, f"<b>{{text}}</b>, {at_level} sparsity"),
-                "text": [formats.chart_text(group) for group in measured["group"]],
-                **panel.axes,
+                "x": along(of["sparsity"], scale),
+                "y": of[quantity],
+                "error_y": _bars(of, quantity, colour) if len(colours) <= FEW else {"visible": False},
+                "mode": "lines+markers",
+                "name": formats.chart_text(group),
+                "line": {"color": colour, "width": 2},
+                "marker": {"size": 6},
+                **_hover(of, "<b>{title}</b>, {text} sparsity", formats.chart_text(group)),
             }
         )
-        at = {"x": sum(panel.across) / 2, "y": panel.upward[1], "xref": "paper", "yref": "paper"}
-        look = {"showarrow": False, "font": {"size": 13}, "xanchor": "center", "yanchor": "bottom"}
-        titles.append({"text": f"{one.relation.figure}: {_in_words(one)}", **at, **look})
-        axes |= panel.layout(_axis(x, rows), _axis(y, rows))
-    margin = {"l": 10, "r": 10, "t": 40, "b": 10}
-    return Drawing(traces, chart_layout(560, margin=margin, annotations=titles, **axes))
+    return Drawing(traces, chart_layout(420, xaxis=sparsity_axis(scale), yaxis=_axis(quantity, curves)))
+
+
+def relation_chart(rows: pd.DataFrame, one: Correlation, colours: Mapping[str, str], dark: bool) -> Drawing:
+    """A relation of the paper: a point per group at one level, the average of its runs; hover has the intervals."""
+    x, y = one.relation.x, one.relation.y
+    at_level = formats.sparsity(float(rows["sparsity"].mean()))
+    measured = rows[(rows[x].notna() & rows[y].notna()).to_numpy()]
+    shades = [colours[str(group)] for group in measured["group"]]
+    points = {
+        "type": "scatter",
+        "x": measured[x],
+        "y": measured[y],
+        "mode": "markers+text" if len(colours) <= FEW_NAMED else "markers",
+        "textposition": "top center",
+        "textfont": {"size": 12},
+        "marker": {"size": 11, "color": shades, "line": {"width": 1, "color": faded(ink(dark), 0.6)}},
+        "showlegend": False,
+        **_hover(measured, f"<b>{{text}}</b>, {at_level} sparsity"),
+        "text": [formats.chart_text(group) for group in measured["group"]],
+    }
+    margin = {"l": 10, "r": 10, "t": 10, "b": 10}
+    return Drawing([points], chart_layout(280, margin=margin, xaxis=_axis(x, rows), yaxis=_axis(y, rows)))
 
 
 def bound_chart(groups: pd.DataFrame, colours: Mapping[str, str], dark: bool) -> Drawing:
@@ -160,10 +138,3 @@ def _hover(rows: pd.DataFrame, whom: str, title: str = "") -> dict[str, Any]:
         seeds=list(map(formats.seeds, rows["n_seeds"].tolist())),
         **{name: rows[name] for name in numbers},
     )
-
-
-def _in_words(one: Correlation) -> str:
-    if one.value != one.value:
-        return "no correlation"
-    interval = f" ({one.low:.2f} to {one.high:.2f})" if one.low == one.low else ""
-    return f"rank correlation {one.value:.2f}{interval}"

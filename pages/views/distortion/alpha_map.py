@@ -20,7 +20,7 @@ UNDECIDED = "undecided"
 
 
 def alpha_map(cells: pd.DataFrame, looks: Mapping[str, Look], dark: bool) -> Drawing:
-    """One row per series, one column per ratio: mean alpha with its mark, blue below 1, orange above, none where the
+    """One row per series, one column per ratio: mean alpha, blue and marked below 1, orange above, neither where the
     interval holds 1. `looks` gives the order from the top."""
     ratios = sorted(cells["ratio"].unique())
     names = [series for series in looks if (cells["series"] == series).any()]
@@ -28,8 +28,8 @@ def alpha_map(cells: pd.DataFrame, looks: Mapping[str, Look], dark: bool) -> Dra
     grid = [[rows.get((series, ratio)) for ratio in ratios] for series in names]
     trace = {
         "type": "heatmap",
-        "x": list(map(formats.number, ratios)),
-        "y": [looks[series].name for series in names],
+        "x": [f"{formats.number(ratio)}×<br>{formats.share(1 - 1 / ratio)}" for ratio in ratios],
+        "y": [looks[series].name.replace(", ", ",<br>") for series in names],
         "z": [[_depth(row) for row in line] for line in grid],
         "text": [[_shown(row) for row in line] for line in grid],
         "texttemplate": "%{text}",
@@ -44,10 +44,11 @@ def alpha_map(cells: pd.DataFrame, looks: Mapping[str, Look], dark: bool) -> Dra
         "xgap": 2,
         "ygap": 2,
     }
-    x_axis = {"title": {"text": "pruning ratio (weights before / after)", "standoff": 14}, "type": "category"}
+    x_axis = {"title": {"text": "times fewer weights, share cut", "standoff": 14}, "type": "category"}
     plain = {"showgrid": False, "zeroline": False}
     layout = chart_layout(
-        max(220, 110 + 30 * len(names)),
+        max(220, 110 + 34 * len(names)),
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
         xaxis=x_axis | plain,
         yaxis={"autorange": "reversed", "automargin": True, "type": "category"} | plain,
     )
@@ -66,7 +67,8 @@ def _depth(row: Any) -> float:
 def _shown(row: Any) -> str:
     if row is None or not np.isfinite(row.alpha):
         return ""
-    return formats.chart_text(f"{formats.number(row.alpha, 2)} {MARKS[row.verdict]}")
+    mark = "" if row.verdict == UNDECIDED else f" {MARKS[row.verdict]}"
+    return formats.chart_text(f"{formats.number(row.alpha, 2)}{mark}")
 
 
 def _told(row: Any, looks: Mapping[str, Look]) -> str:

@@ -104,10 +104,12 @@ def styled_intervals(table: pd.DataFrame) -> Styler:
 def interval_columns(confidence: float) -> dict[str, Any]:
     """How the table's columns are shown."""
     column = st.column_config.Column
-    half_of = f"Half of the {100 * confidence:g} % t-interval over seeds."
+    half_of = f"Half of the {100 * confidence:g} % t-interval over training runs."
     return {
         "Ratio": column(help="Weights before / after pruning."),
-        "Alpha": column(help="Mean over seeds. 1: gaps as before; above: wider; below: narrower or elsewhere."),
+        "Alpha": column(
+            help="Average of the training runs. 1: gaps as before; above: wider; below: narrower or elsewhere."
+        ),
         "Alpha ±": column("±", help=half_of),
         "Verdict": column(help="Intensifies or evens out if the interval of alpha excludes 1, else undecided."),
         "Control": column("Control's", help="Alpha of networks that trained as long without being pruned."),
@@ -117,7 +119,7 @@ def interval_columns(confidence: float) -> dict[str, Any]:
         "All gaps": column(help="How wide all gaps together are against before, whichever classes they fall on."),
         "Since dense": column(help="Accuracy, pruned minus dense, seed by seed."),
         "Change ±": column("±", help=half_of),
-        "Seeds": column(width="small"),
+        "Seeds": column("Training runs", width="small"),
     }
 
 

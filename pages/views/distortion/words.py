@@ -16,8 +16,16 @@ from pages.views.distortion.series import Series
 DIFFERENCES = ("growth", "undecayed")
 """Findings whose means are differences of alpha."""
 
+ALPHA_HELP = (
+    "Alpha is the slope of the classes' distances from the accuracy, after pruning against before. Above 1, pruning "
+    "intensifies the gaps between classes; below 1, it evens them out."
+)
+
 MOST_NAMED = 3
 """Series without a range that a sentence names; the table has them all."""
+
+SAID_HERE = {"as there": "so it is here", "opposite": "the opposite", "undecided": "cannot tell"}
+"""What the study says of a finding, as a head of a column."""
 
 CHANCE = 0.01
 """Gaps before pruning that chance makes more often than this are hardly gaps."""
@@ -32,19 +40,18 @@ def range_sentence(
     """
     best = ranges[0]
     one = series[best.series]
-    who = f"With {formats.plain(one.way)}, {formats.plain(one.subject)}"
+    who = f"{formats.plain(one.subject)}, {formats.plain(one.way)}"
     if best.last is None:
-        none = f"{who} has no pruning ratio" if len(ranges) == 1 else f"None of the {len(ranges)} has a pruning ratio"
+        none = f"{who} has no level" if len(ranges) == 1 else f"None of the {len(ranges)} has a level"
         return f"**{none} that keeps the accuracy without widening the gaps between classes.**"
-    times, sparse = formats.number(best.last.ratio), formats.sparsity(best.last.sparsity)
-    judged = "judged by one seed" if best.last.n_seeds < 2 else f"by the mean of {formats.seeds(best.last.n_seeds)}"
-    doubt = "" if best.last.surely_helps else f", {judged},"
-    text = (
-        f"**{who} can{doubt} be made {times} times smaller ({sparse} sparse) without losing accuracy or widening the "
-        f"gaps {'between classes' if best.series in controlled else 'that were there between classes'}"
-    )
+    sparse, seeds = formats.sparsity(best.last.sparsity), best.last.n_seeds
+    judged = "judged by one training run" if seeds < 2 else f"average of {formats.seeds(seeds)}"
+    doubt = "" if best.last.surely_helps else "; chance may explain it"
     as_long = ", beside a network that trained as long" if best.series in controlled else ""
-    return f"{text}{as_long}{_ending(best)}.**"
+    return (
+        f"**Up to {sparse} sparsity neither accuracy nor the gaps between classes get worse**{_ending(best)} "
+        f"({who}{as_long}, {judged}{doubt})."
+    )
 
 
 def detail_sentences(ranges: Sequence[HelpfulRange], confidence: float, controlled: Collection[str] = ()) -> str:
@@ -53,7 +60,7 @@ def detail_sentences(ranges: Sequence[HelpfulRange], confidence: float, controll
     beside = best.series in controlled
     parts = [f"{_numbers(cell, beside)}." for cell in (best.last, best.beyond) if cell is not None]
     if best.last is not None:
-        parts.append(f"Mean of {formats.seeds(best.last.n_seeds)}; {_certainty(best, confidence)}")
+        parts.append(f"Average of {formats.seeds(best.last.n_seeds)}; {_certainty(best, confidence)}")
         if round(best.last.spread, 2) > 1:
             parts.append(
                 f"All gaps together are {formats.number(best.last.spread)} times as wide as before all the same: they "
@@ -67,7 +74,7 @@ def controlled_sentence(
 ) -> str:
     """What the ranges are measured against, and how far the best would seem to go against dense; markdown."""
     others = "" if set(series) == set(controlled) else "; the others are compared with the dense network"
-    text = f"Finetuned networks are compared with networks that trained as long and lost no weight{others}."
+    text = f"Networks that kept training are compared with networks that trained as long and lost no weight{others}."
     best = since_dense[0]
     if best.last is None or best.series not in controlled:
         return text
@@ -113,20 +120,32 @@ def cautions(cells: pd.DataFrame, models: pd.DataFrame, chance: pd.DataFrame) ->
     return texts
 
 
+def findings_table(found: Sequence[Finding]) -> pd.DataFrame:
+    """One row per finding of the paper: how often this study agrees, disagrees, or cannot tell."""
+    rows = [
+        {"the paper found": one.text, **{SAID_HERE[verdict]: one.count(verdict) for verdict in SAID}} for one in found
+    ]
+    return pd.DataFrame(rows).assign(cases=[len(one.evidence) for one in found])
+
+
 def finding_sentence(finding: Finding, most: int = 4) -> str:
-    """A finding of the paper, how often this study agrees, and the numbers of the first series; markdown."""
-    n = len(finding.evidence)
-    counts = {verdict: finding.count(verdict) for verdict in SAID if finding.count(verdict)}
-    alone = next(iter(counts)) + (f", all {n} times" if n > 1 else "")
-    several = f"{', '.join(f'{verdict} {count}' for verdict, count in counts.items())} of {n} times"
+    """A finding of the paper with the numbers of the first series; markdown."""
     parts = []
     for name in list(dict.fromkeys(one.where for one in finding.evidence)):
         rows = [one for one in finding.evidence if one.where == name]
         parts.append(f"{formats.plain(name)} {', '.join(_number(one, finding.key in DIFFERENCES) for one in rows)}")
     more = f"; and {len(parts) - most} more" if len(parts) > most else ""
     kind = "Difference of alpha" if finding.key in DIFFERENCES else "Alpha"
-    numbers = f"{kind} by ratio: {'; '.join(parts[:most])}{more}."
-    return f"- **{finding.text}**: {alone if len(counts) == 1 else several}. :gray[{numbers}]"
+    return f"- **{finding.text}.** {kind} by ratio: {'; '.join(parts[:most])}{more}."
+
+
+def map_heading(cells: pd.DataFrame) -> str:
+    """How often gaps surely grow or shrink."""
+    counts = cells["verdict"].value_counts()
+    wider, narrower = (int(counts.get(verdict, 0)) for verdict in ("intensifies", "evens out"))
+    if not wider + narrower:
+        return f"In none of {len(cells)} cases do the gaps surely change"
+    return f"Gaps between classes surely grow in {wider} of {len(cells)} cases and shrink in {narrower}"
 
 
 def _left_behind(cells: pd.DataFrame) -> list[str]:
@@ -143,8 +162,8 @@ def _ending(best: HelpfulRange) -> str:
     if best.beyond is None:
         return ", the furthest that was tried"
     lost = {
-        (False, False): "it loses accuracy and the gaps widen",
-        (False, True): "it loses accuracy",
+        (False, False): "accuracy falls and the gaps widen",
+        (False, True): "accuracy falls",
         (True, False): "the gaps widen",
     }
     return f"; beyond that {lost[best.beyond.keeps_accuracy, best.beyond.keeps_balance]}"
@@ -177,7 +196,7 @@ def _certainty(best: HelpfulRange, confidence: float) -> str:
     n, sure = len(best.cells), best.n_sure
     level = formats.percent(confidence, 1 if confidence > 0.99 else 0)
     if best.last is not None and best.last.n_seeds < 2:
-        return "one seed gives no interval."
+        return "one training run gives no interval."
     if n == 1:
         doubt = f"both {level} intervals lie" if sure else f"not both {level} intervals lie"
         return f"{doubt} on the good side there."

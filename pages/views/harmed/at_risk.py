@@ -30,8 +30,8 @@ def show_risk(frame: Frame, networks: Populations, labels: np.ndarray, n_classes
     table = at_risk_table(scores, lost(labels, networks.before, networks.compressed))
     if table.empty:
         st.info(
-            "**One dense network alone tells nothing here**: two seeds or more, or margins that the run kept, say "
-            "who is at risk.",
+            "**One dense network alone tells nothing here**: two training runs or more, or margins that the run kept, "
+            "say who is at risk.",
             icon=":material/info:",
         )
         return
@@ -39,7 +39,7 @@ def show_risk(frame: Frame, networks: Populations, labels: np.ndarray, n_classes
     st.dataframe(risk_rows(table), hide_index=True, key="risk-table", alt="How many of those most at risk are lost.")
     seeds = formats.seeds(int(table["n_models"].iloc[0]))
     st.caption(
-        f"Means of {seeds}, with 95 % intervals over seeds. Lost: right before ({networks.baseline}), wrong after. "
+        f"Averages of {seeds}, with 95 % intervals. Lost: right before ({networks.baseline}), wrong after. "
         "By chance: any example, whatever its score."
     )
 
@@ -55,7 +55,7 @@ def risk_sentence(table: pd.DataFrame, top: float = 0.05) -> str:
     if row["above_low"] > 0:
         return f"{text}. **The dense networks tell in advance who is at risk**{_times(row)}."
     if row["above_low"] != row["above_low"]:
-        return f"{text}. One seed says nothing about chance."
+        return f"{text}. One training run says nothing about chance."
     return f"{text}. The interval of the difference includes 0: the dense networks do not clearly tell who is at risk."
 
 

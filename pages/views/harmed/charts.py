@@ -48,7 +48,7 @@ def percentile_chart(table: pd.DataFrame, apart: pd.DataFrame, before: str) -> D
                     "mode": "lines+markers",
                     "line": {"color": faded(colour, 0.5), "width": 1, "dash": "dot"},
                     "marker": {"size": 7, "symbol": "circle-open"},
-                    **_hover(others, label, "<br>picked by the other half of the seeds"),
+                    **_hover(others, label, "<br>picked by the other half of the runs"),
                 }
             )
     across = axis("examples, by how many votes move", type="category")

@@ -19,8 +19,8 @@ ANSWER_HELP = (
 NOTHING_HELP = (
     "Two sets of networks never agree on every example; only sets of equally many are compared. With controls: "
     "dense against pruned networks, and dense against the same training unpruned, of the same seeds. With halves: "
-    "one half of the seeds unpruned, the other pruned or unpruned, averaged over splits. ±: 95 % over seeds, by "
-    "exchanging controls and pruned networks in half of the seeds, or of halves by a jackknife."
+    "one half of the runs unpruned, the other pruned or unpruned, averaged over splits. ±: 95 % over training runs, by "
+    "exchanging controls and pruned networks in half of the runs, or of halves by a jackknife."
 )
 
 
@@ -74,8 +74,8 @@ def nothing_sentence(beside: tuple[Excess | None, Excess | None], n_changed: int
     many more change by pruning; markdown."""
     halves, control = beside
     if control is None:
-        return halves_sentence(halves) or "With one seed nothing says how many would change without pruning."
-    of = "" if round(control.changed) == n_changed else f" (of {_count(control.changed)} with these seeds)"
+        return halves_sentence(halves) or "With one training run nothing says how many would change without pruning."
+    of = "" if round(control.changed) == n_changed else f" (of {_count(control.changed)} with these runs)"
     return (
         f"Unpruned networks alone, dense and trained as long, differ on {_count(control.unpruned)}: pruning changes "
         f"**{_more(control)}**{of}{_doubt(control)}."
@@ -105,7 +105,7 @@ def ties_sentence(exemplars: Exemplars, cut: Cut) -> str:
     parts = []
     if cut.edge == 0:
         parts.append(
-            "The cut reaches examples on which all networks agree: too few seeds or too little change to fill it."
+            "The cut reaches examples on which all networks agree: too few runs or too little change to fill it."
         )
     if exemplars.divergence.n_models < 5:
         parts.append(f"With {formats.seeds(exemplars.divergence.n_models)} votes are coarse; the paper had 30.")
@@ -136,5 +136,5 @@ def _more(excess: Excess) -> str:
 
 def _doubt(excess: Excess) -> str:
     if excess.low != excess.low:
-        return ", with too few seeds to say how sure"
+        return ", with too few training runs to say how sure"
     return "" if excess.is_told else ", which cannot be told from none"

@@ -11,7 +11,8 @@ from engine.pruning.techniques import TECHNIQUES
 from engine.store.catalog import Catalog
 from engine.store.study import Study, examples_name
 from pages.shared import formats
-from pages.shared.cache.catalog import Source, n_models
+from pages.shared.cache.catalog import Experiment, Source, n_models
+from pages.shared.experiments import experiment_names
 from pages.shared.names import dataset_name, subject_name
 from pages.shared.protocol import difference_sentence
 
@@ -52,8 +53,8 @@ ATTRIBUTES = {
 }
 
 INTERVALS = (
-    "**A mean over seeds**: Student's 95 % interval, n − 1 degrees of freedom. One seed has none. It covers what other "
-    "seeds would give, not what other test examples would.",
+    "**An average of training runs**: Student's 95 % interval, n − 1 degrees of freedom. One run has none. It "
+    "covers what other runs would give, not what other test examples would.",
     "**The rate of a group or writer**: Wilson's 95 % interval for its number of examples, however many seeds there "
     "are, since all of them see the same examples. Where a group has writers, its interval is for new writers and new "
     "seeds (errors by cluster, CR1).",
@@ -101,7 +102,7 @@ LIMITS = (
     "How the choice does on fresh data. Where no validation was kept it is made on the test split that it is reported "
     "on; and who looks at test numbers and asks again chooses on them too. Confirm on data that no choice has seen.",
     "What another kind of computer would predict, example by example. x86-64 processors are made to round alike; "
-    "others do not, and training magnifies that as it magnifies another seed. Go by means over seeds.",
+    "others do not, and training magnifies that as it magnifies another seed. Go by averages of training runs.",
     "Speed or memory saved. Sparsity counts zeros; whether hardware gains from them is another matter.",
 )
 
@@ -160,9 +161,9 @@ def treatment_sentences(catalog: Catalog) -> str:
     n_controls = int(catalog.is_control.sum())
     controls = f"here {formats.count(n_controls)} runs" if n_controls else "there is none in this study"
     texts.append(
-        "A finetuned network has trained longer than the dense one. **Control**: trains as long, of the same seed, and "
-        f"loses no weight ({controls}). Red flags, the Frontier and Recall distortion set finetuned networks against "
-        "it."
+        "A network that kept training has trained longer than the dense one. **Control**: trains as long, of the same "
+        f"seed, and loses no weight ({controls}). Red flags, the Frontier and Recall distortion set such networks "
+        "against it."
     )
     return " ".join(texts)
 
@@ -189,10 +190,12 @@ def paper_sentences(catalog: Catalog, source: Source) -> tuple[str, ...]:
     """Each experiment of the study, the one of most models first, against the paper that it follows; markdown."""
     sentences = []
     groups = dict(list(catalog.runs.groupby(list(EXPERIMENT), observed=True)))
-    for runs in (groups[experiment] for experiment in n_models(catalog).index):
+    called = experiment_names(source)
+    for experiment in n_models(catalog).index:
+        runs = groups[experiment]
         seeds = runs.groupby(list(VARIANT), observed=True)["seed"].nunique()
         spec = source.study.run_record(str(runs["run"].iloc[0])).spec
-        name = f"{subject_name(spec.network, spec.dataset)}, {runs['protocol'].iloc[0]}"
+        name = f"{called[Experiment(*map(str, experiment))]}: {subject_name(spec.network, spec.dataset)}"
         size = "1 run" if len(runs) == 1 else f"{formats.count(len(runs))} runs"
         against = difference_sentence(spec, int(seeds.min()), int(seeds.max()))
         sentences.append(f"**{formats.plain(name)}** ({size}). {against}")

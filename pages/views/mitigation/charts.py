@@ -1,4 +1,4 @@
-"""Charts of the Mitigation page: the arms over sparsity, and groups and their weights while training."""
+"""Charts of the Mitigation page: each method's change, the methods over sparsity, groups and weights while training."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from pages.shared.charts.class_look import group_colours
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.hover import hover
 from pages.shared.charts.panels import panels
-from pages.shared.charts.style import along, axis, chart_layout, ink, sparsity_axis
+from pages.shared.charts.style import REST, SPOTLIGHT, WORST, along, axis, chart_layout, ink, sparsity_axis
 from pages.views.mitigation.words import LABELS, TERMS, arm_name, ordered_arms
 
 COLOURS = {"before": "#44AA99", "after": "#CC6677", "both": "#999933"}
@@ -26,8 +26,55 @@ def arm_colour(words: str, dark: bool) -> str:
     return COLOURS.get(arm_of(words), ink(dark))
 
 
+def change_chart(changes: pd.DataFrame, measure: str, dark: bool) -> Drawing:
+    """A dot with its interval per method: its change of a measure against no mitigation, which is the dotted line.
+
+    Blue is a change for the better beyond chance, orange one for the worse, grey one that chance may explain.
+    """
+    rows = changes.set_index("mitigation").loc[ordered_arms(list(map(str, changes["mitigation"])))[::-1]].reset_index()
+    scale, better = (1.0 if measure == "violation" else 100.0), (1 if measure == "accuracy" else -1)
+    low, high = (better * rows[f"{measure}_{end}"] for end in (("low", "high") if better > 0 else ("high", "low")))
+    grey = REST[dark]
+    colours = [SPOTLIGHT[dark] if a > 0 else WORST[dark] if b < 0 else grey for a, b in zip(low, high, strict=True)]
+    names = [formats.chart_text(arm_name(str(name))).replace(", ", ",<br>") for name in rows["mitigation"]]
+    points = {
+        "type": "scatter",
+        "x": scale * rows[measure],
+        "y": names,
+        "mode": "markers",
+        "marker": {"size": 11, "color": colours},
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": (scale * (rows[f"{measure}_high"] - rows[measure])).fillna(0),
+            "arrayminus": (scale * (rows[measure] - rows[f"{measure}_low"])).fillna(0),
+            "color": grey,
+            "thickness": 1.5,
+        },
+        "showlegend": False,
+        **hover(
+            "<b>{text}</b><br>{value:+.2f}[ ({low:+.2f} to {high:+.2f})] against no mitigation<br>{seeds}",
+            texts=[formats.chart_text(arm_name(str(name))) for name in rows["mitigation"]],
+            value=scale * rows[measure],
+            low=scale * rows[f"{measure}_low"],
+            high=scale * rows[f"{measure}_high"],
+            seeds=list(map(formats.seeds, rows["n_seeds"].tolist())),
+        ),
+    }
+    line = {"type": "line", "x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "y domain"}
+    title = f"change of {'accuracy' if measure == 'accuracy' else LABELS[measure].lower()}"
+    layout = chart_layout(
+        max(180, 80 + 46 * len(names)),
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        xaxis=axis(title if measure == "violation" else f"{title}, points"),
+        yaxis=axis(type="category"),
+        shapes=[line | {"line": {"color": ink(dark), "width": 1, "dash": "dot"}}],
+    )
+    return Drawing([points], layout)
+
+
 def arms_chart(curves: pd.DataFrame, measure: str, dark: bool, scale: str) -> Drawing:
-    """Two panels over sparsity: accuracy and the violation of each arm, mean over seeds with 95 % bars."""
+    """Two panels over sparsity: accuracy and the gap of each method, mean over seeds with 95 % bars."""
     names = ordered_arms([str(name) for name in curves["mitigation"].unique()])
     grid = tuple(zip(panels(2, 2, 0.15, 0), ("accuracy", measure), strict=True))
     traces = []

@@ -6,10 +6,11 @@ from engine.analysis.causes.mitigation_arms import NONE
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, RULES, arm_of
 from pages.shared import formats
 
-LABELS = {"gap": "Gap of accuracy", "violation": "Fairness violation (loss)"}
+LABELS = {"gap": "Gap in accuracy", "violation": "Gap in loss"}
 HELP = {
     "gap": "Highest minus lowest accuracy of the groups: the violation that the paper's tables and figures report.",
-    "violation": "Largest difference between the groups' excessive losses: rises of the loss since dense (Eq. 3).",
+    "violation": "Largest difference between the groups' rises of the loss since before pruning: the paper's fairness "
+    "violation, of excessive losses (Eq. 3).",
 }
 TERMS = {
     "loss": "mean loss",
@@ -39,9 +40,12 @@ def _setting_name(words: str) -> str:
     return f"step {value}" if name in ("eta", "dual step") else words
 
 
-def rules_help() -> str:
-    """The rules of mitigation, each with its formula and its source; markdown."""
-    return "\n\n".join(f"**{row.label}** ({row.source}): {row.help} `{row.formula}`" for row in RULES.values())
+def methods_help() -> str:
+    """When methods work, what they ask for and by which rule, with formula and source; markdown."""
+    when = [f"**{row.label}**: {row.help}" for row in MITIGATIONS.values()]
+    asked = [f"**{row.label}** ({row.source}): {row.help}" for row in CONSTRAINTS.values()]
+    rules = [f"**{row.label}** ({row.source}): {row.help} `{row.formula}`" for row in RULES.values()]
+    return "\n\n".join([*when, *asked, *rules])
 
 
 def negative_weight_sentence(rows: pd.DataFrame) -> str:
@@ -53,7 +57,7 @@ def negative_weight_sentence(rows: pd.DataFrame) -> str:
         return ""
     names = rows.loc[rows["weight"] < 0, "group"].astype(str).unique()
     return (
-        f"**In {trainings.sum()} of {len(trainings)} trainings of this arm the multipliers made a group's weight "
+        f"**In {trainings.sum()} of {len(trainings)} trainings with this method the multipliers made a group's weight "
         f"negative** ({formats.plain(', '.join(sorted(names)))}): training then raised its loss. A smaller step, or "
         "the rule that reweights groups, does not."
     )
@@ -65,40 +69,71 @@ def ordered_arms(words: list[str]) -> list[str]:
     return sorted(words, key=lambda name: (place.get(arm_of(name), len(place)), name))
 
 
-def difference(value: float, measure: str) -> str:
-    """The size of a change: points for accuracies, a plain number for losses."""
-    return formats.number(abs(value)) if measure == "violation" else formats.points_in_words(value)
-
-
 def arm_sentence(curves: pd.DataFrame, changes: pd.DataFrame, measure: str, grouping: str) -> str:
-    """What the arm that narrows the gap most does at this level, against no mitigation, and its price."""
+    """What the method that narrows the gap most does at this level, against no mitigation, and its price."""
     plain = curves[curves["mitigation"] == NONE]
     compared = changes.dropna(subset=measure)
     if plain.empty or compared.empty:
         return "**Nothing can be compared**: there is no run without mitigation of the same seeds."
     best = compared.loc[compared[measure].idxmin()]
-    where = formats.sparsity(best["sparsity"])
     name = formats.plain(arm_name(str(best["mitigation"])))
-    kind = "gap of accuracy" if measure == "gap" else "fairness violation"
-    before = plain.iloc[0][measure]
-    start = difference(before, measure) if measure == "violation" else formats.points(before, sign=False)
-    between = "classes" if grouping == "class" else formats.plain(grouping)
-    text = f"At {where} sparsity the {kind} between {between} is {start} without mitigation."
+    between = f"the {LABELS[measure].lower()} between {_groups(grouping)}"
+    where = f"at {formats.sparsity(best['sparsity'])} sparsity"
+    seeds = f"average of {formats.seeds(best['n_seeds'])}" if best["n_seeds"] > 1 else "one training run"
     if best[measure] >= 0:
-        return f"{text} **No arm narrows it**: the best, {name.lower()}, changes it by {_changed(best, measure)}."
-    price = f"{'gains' if best['accuracy'] > 0 else 'costs'} {_changed(best, 'accuracy')} of accuracy"
-    seeds = formats.seeds(best["n_seeds"])
+        return (
+            f"**No method narrows {between}** {where}. Best try, mitigation {name.lower()}: it "
+            f"{_moves(best, measure)}, {seeds}."
+        )
     if best[f"{measure}_high"] < 0:
-        return f"{text} **{name} narrows it by {_changed(best, measure)}** and {price} ({seeds})."
-    doubt = "one seed says nothing about chance" if best["n_seeds"] == 1 else "the interval includes no change"
+        return (
+            f"**{name}: {between} {_moves(best, measure)}** {where}, and accuracy {_moves(best, 'accuracy')}, {seeds}."
+        )
+    doubt = "; one run says nothing about chance" if best["n_seeds"] == 1 else ""
     return (
-        f"{text} **No arm clearly narrows it**: the best, {name.lower()}, does by {_changed(best, measure)} and "
-        f"{price} ({seeds}; {doubt})."
+        f"**No method clearly narrows {between}** {where}. Best try, mitigation {name.lower()}: it "
+        f"{_moves(best, measure)}, {seeds}{doubt}."
     )
 
 
+def gap_heading(changes: pd.DataFrame, measure: str) -> str:
+    """How many methods narrow the gap more than chance explains."""
+    n = int((changes[f"{measure}_high"] < 0).sum())
+    return f"{n or 'None'} of {len(changes)} clearly narrow{'s' if n == 1 else ''} the gap"
+
+
+def accuracy_heading(changes: pd.DataFrame) -> str:
+    """How many methods cost accuracy more than chance explains."""
+    n = int((changes["accuracy_high"] < 0).sum())
+    return f"{n or 'None'} of {len(changes)} clearly cost{'s' if n == 1 else ''} accuracy"
+
+
+def change_caption(plain: pd.DataFrame, measure: str) -> str:
+    """What zero stands for in the chart of changes."""
+    if plain.empty:
+        return "Change against no mitigation, with 95 % intervals."
+    value = plain.iloc[0][measure]
+    told = formats.number(value) if measure == "violation" else formats.points(value, sign=False)
+    told = formats.percent(value) if measure == "accuracy" else told
+    return f"Dotted line: no mitigation, {told}. Each dot is the change against it, with its 95 % interval."
+
+
+def _groups(grouping: str) -> str:
+    return "classes" if grouping == "class" else formats.plain(grouping)
+
+
+def _moves(row: pd.Series, measure: str) -> str:
+    """A change in a sentence: "falls by 0.3 points (between -0.8 and +0.2)"."""
+    scale, digits, unit = (1.0, 3, "") if measure == "violation" else (100.0, 1, " points")
+    value = round(scale * row[measure], digits)
+    size = f"{abs(value):.{digits}f}{unit}"
+    low, high = (scale * row[f"{measure}_{end}"] for end in ("low", "high"))
+    within = f" (95 %: {low:+.{digits}f} to {high:+.{digits}f})" if low == low else ""
+    return f"{'falls' if value < 0 else 'rises'} by {size}{within}" if value else f"stays as it is{within}"
+
+
 def arm_table(curves: pd.DataFrame, changes: pd.DataFrame, prices: pd.DataFrame) -> pd.DataFrame:
-    """One row per arm at one level: accuracy, gap, violation, each with its change against none, and seconds."""
+    """One row per method at one level: accuracy, gap, violation, each with its change against none, and seconds."""
     change = changes.set_index("mitigation")
     cost = prices.set_index("mitigation")
     rows = []
@@ -107,28 +142,19 @@ def arm_table(curves: pd.DataFrame, changes: pd.DataFrame, prices: pd.DataFrame)
         changed = change.loc[name] if name in change.index else None
         rows.append(
             {
-                "arm": arm_name(name),
+                "method": arm_name(name),
                 "accuracy": formats.percent(row.accuracy),
                 "change of accuracy": _change(changed, "accuracy"),
                 "gap": formats.points(row.gap, sign=False),
                 "change of gap": _change(changed, "gap"),
-                "violation": formats.number(row.violation),
-                "change of violation": _change(changed, "violation"),
+                "gap in loss": formats.number(row.violation),
+                "change of it": _change(changed, "violation"),
                 "seconds a run": formats.number(cost["seconds"].get(name, float("nan"))),
-                "× none": formats.fixed(cost["times"].get(name, float("nan")), 2),
-                "seeds": row.n_seeds,
+                "time vs none": formats.times(cost["times"].get(name, float("nan"))),
+                "training runs": row.n_seeds,
             }
         )
     return pd.DataFrame(rows)
-
-
-def _changed(row: pd.Series, measure: str) -> str:
-    half = (row[f"{measure}_high"] - row[f"{measure}_low"]) / 2
-    scale = 1.0 if measure == "violation" else 100.0
-    digits = 3 if measure == "violation" else 1
-    spread = f" ± {scale * half:.{digits}f}" if half == half else ""
-    unit = "" if measure == "violation" else " points"
-    return f"{scale * abs(row[measure]):.{digits}f}{spread}{unit}"
 
 
 def _change(row: pd.Series | None, measure: str) -> str:

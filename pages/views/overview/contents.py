@@ -12,6 +12,9 @@ from pages.shared import formats
 from pages.shared.cache.catalog import Experiment, n_models
 from pages.shared.names import dataset_name, network_name
 
+EMPTIED = "would empty layer"
+"""What runs say that stopped because a layer had no weights left to cut."""
+
 SHOWN = 3
 """How many of the runs that are not whole are named."""
 
@@ -54,11 +57,15 @@ def experiment_table(catalog: Catalog, chosen: Experiment, called: Mapping[Exper
     here = [Experiment(*map(str, row)) == chosen for row in rows]
     return pd.DataFrame(
         {
-            "Shown": ["●" if is_here else "" for is_here in here],
+            "Experiment": [
+                f"**{formats.plain(called[Experiment(*map(str, row))])}** (shown here)"
+                if is_here
+                else formats.plain(called[Experiment(*map(str, row))])
+                for row, is_here in zip(rows, here, strict=True)
+            ],
             "Data set": [formats.plain(dataset_name(str(name))) for name in table["dataset"]],
             "Split": [formats.plain(name) for name in table["split"]],
             "Network": [formats.plain(network_name(str(name))) for name in table["network"]],
-            "Experiment": [formats.plain(called[Experiment(*map(str, row))]) for row in rows],
             **{name.capitalize(): table[name].map(formats.count) for name in ("techniques", "seeds", "runs", "models")},
             "Hours": [f"{seconds / 3600:.1f}" for seconds in table["seconds"]],
         }
@@ -73,7 +80,9 @@ def not_whole(catalog: Catalog) -> list[str]:
     stopped = catalog.runs[catalog.runs["stopped"].astype(str) != ""]
     if len(stopped):
         reasons = list(dict.fromkeys(map(str, stopped["stopped"])))
-        sentences.append(f"{_several(len(stopped))} ended early: {_some(reasons)}")
+        emptied = all(EMPTIED in reason for reason in reasons)
+        why = " because the next cut would have emptied a layer." if emptied else f": {_some(reasons)}"
+        sentences.append(f"{_several(len(stopped))} ended early{why}")
     return sentences
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 from PIL import Image
 
-from engine.analysis.columns import CLASS
+from engine.analysis.columns import CLASS, VARIANT
 from engine.analysis.curves.flag_picks import largest_loss, sparsest_flag
 from engine.analysis.example_columns import FEW_GROUPS
 from engine.analysis.members.permutation import PayLine, n_paying
@@ -23,7 +23,7 @@ from pages.shared import formats
 from pages.shared.cache.catalog import Experiment, Source, example_set, examples, spec
 from pages.shared.cache.images import carried_images
 from pages.shared.cache.who_pays import OneModel, WhoPays, line_of, payers
-from pages.shared.names import GROUP_NAMES, Variant, baseline_name
+from pages.shared.names import GROUP_NAMES, Variant, baseline_name, variant_name
 
 HERE = Path(__file__).parent
 GONE = 0.10
@@ -209,6 +209,7 @@ def party_name(hero: Hero, place: int) -> str:
 def _words(hero: Hero, pictured: bool, n_drawn: int) -> dict[str, str]:
     pays, (one, several) = hero.pays, hero.word
     pay = formats.from_points_on(hero.line.loss)
+    model = variant_name(dict(zip(VARIANT, hero.variant, strict=True)))
     handwriting = pictured and one == "writer"
     what = "A tile is a writer, shown by a digit of their own" if handwriting else f"A dot is a {one}"
     fades = f"{what}. It fades as they lose accuracy; framed, they lose {pay}."
@@ -225,12 +226,12 @@ def _words(hero: Hero, pictured: bool, n_drawn: int) -> dict[str, str]:
         "party": one,
         "one": f"of {{of}} {several} loses {pay}",
         "several": f"of {{of}} {several} lose {pay}",
-        "cut": "{sparsity} of the weights cut",
+        "cut": f"{{sparsity}} of the weights cut: {model}",
         "spoken": f"{{sparsity}} of the weights cut: accuracy {{total}}, {{n}} of {{of}} {several} lose {pay}",
         "slider": "Share of the weights that is cut",
         "play": "Play",
         "pause": "Pause",
-        "caption": f"{fades if hero.tiled else bars}{luck}{more}{against}",
+        "caption": f"{model}. {fades if hero.tiled else bars}{luck}{more}{against}",
     }
 
 

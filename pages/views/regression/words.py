@@ -18,13 +18,16 @@ Row = dict[Hashable, Any]
 """An effect, by the columns of the table of effects."""
 
 FACTS = ("imbalance", "entropy")
+FACT_NAMES = {"imbalance": "size", "entropy": "entropy"}
+"""The facts as people say them: a class's share of the training set, and how varied its images are."""
+
 LEAST_ROWS, ROWS_PER_COLUMN = 50, 10
 """Rows below which no effect is put into words: fewer let a handful of rows decide it."""
 PUBLISHED_ROWS = 949_298
 PAPER_FOUND = {
     "accuracy0": "ends higher too",
     "sparsity": "accuracy falls",
-    "treatment": "fine-tuned ends above rewound",
+    "treatment": "keep training ends above restart",
     "technique": "global magnitude keeps most, random channels least",
     "network": "ResNet-18 keeps most, LeNet least",
 }
@@ -32,19 +35,22 @@ PAPER_FOUND = {
 
 
 def answer_sentence(regression: Regression) -> str:
-    """What more of the training set and more entropy do to a class, all else equal, with the widest interval of all
-    kinds; first of all whether the study has classes enough to tell; markdown."""
+    """What more of the training set and more entropy do to a class, all else equal; or why that cannot be told, where
+    rows or classes are too few; markdown."""
     few = few_rows_sentence(regression.statistics)
     if few:
         return few
-    rows = [regression.widest(row["key"]) for row in _rows(regression, FACTS)]
-    if rows:
-        text = f"All else equal, a class {'. A class '.join(map(_clause, rows))}."
-        unidentified = unidentified_sentence(regression)
-        return f"{unidentified} {text}" if unidentified else f"**{text}**"
+    if text := effects_sentence(regression):
+        return unidentified_sentence(regression) or f"**{text}**"
     rows = _rows(regression, ("accuracy0", "sparsity"))
     why = " ".join(_absence(regression, key) for key in FACTS)
     return f"**{effect_sentence(rows[0])}** {why}" if rows else f"**No effect can be told.** {why}"
+
+
+def effects_sentence(regression: Regression) -> str:
+    """The effects of facts about classes with the widest interval of all kinds; empty where there is none; markdown."""
+    rows = [regression.widest(row["key"]) for row in _rows(regression, FACTS)]
+    return f"All else equal, a class {'. A class '.join(map(_clause, rows))}." if rows else ""
 
 
 def few_rows_sentence(statistics: Statistics) -> str:
@@ -55,7 +61,7 @@ def few_rows_sentence(statistics: Statistics) -> str:
     return (
         f"**Too few rows to say anything**: {formats.count(statistics.n_rows)} rows for "
         f"{formats.count(statistics.n_columns)} coefficients; at least {formats.count(needed)} are needed, by more "
-        "seeds, levels or classes."
+        "training runs, levels or classes."
     )
 
 
@@ -70,8 +76,11 @@ def unidentified_sentence(regression: Regression) -> str:
     few = {key: n for key, n in regression.informing.items() if n < ENOUGH_CLASSES}
     if not few:
         return ""
-    counts = " and ".join(f"{key} among {formats.count(n)}" for key, n in few.items())
-    return f"**Not identified by this study**: classes differ in {counts}, and at least {ENOUGH_CLASSES} are needed."
+    facts = " and ".join(FACT_NAMES.get(key, key) for key in few)
+    return (
+        f"**Which classes lose cannot be told from {formats.count(min(few.values()))} classes**: at least "
+        f"{ENOUGH_CLASSES} that differ in {facts} are needed."
+    )
 
 
 def without_sentence(regression: Regression) -> str:

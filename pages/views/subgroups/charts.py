@@ -1,5 +1,6 @@
 """Charts of the Subgroups page: a rate of each group over sparsity, and before against compressed at one level."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,13 @@ from engine.analysis.examples.subgroups import RATES
 from pages.shared import formats
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.hover import hover
-from pages.shared.charts.style import GROUPS, along, axis, chart_layout, faded, ink, sparsity_axis
+from pages.shared.charts.style import GROUPS, GROUPS_ON_DARK, REST, along, axis, chart_layout, faded, ink, sparsity_axis
 from pages.shared.names import BASELINE_LABELS, baseline_name, group_name
 
 VALUES = {"compressed": "rate", "change": "change", "normalised": "relative change"}
-DASHES = ("solid", "dash", "dot", "dashdot")
+FEW_LINES, NAMED_LINES, MOST_ROWS = 8, 4, 20
+"""Up to how many groups have a colour each; of more, how many that lose most; and how many have a row of dots."""
+
 COMPRESSED = "#D55E00"
 
 
@@ -21,8 +24,11 @@ def curve_chart(table: pd.DataFrame, rate: str, value: str, scale: str, dark: bo
     """One line per group over sparsity; everybody in black (white in dark)."""
     traces = []
     rows = table[(table["rate"] == rate).to_numpy()]
-    keys = rows.drop_duplicates(["grouping", "group"])[["grouping", "group"]].itertuples(index=False)
-    for number, (grouping, group) in enumerate(keys):
+    keys = list(rows.drop_duplicates(["grouping", "group"])[["grouping", "group"]].itertuples(index=False, name=None))
+    named = _named(rows, keys)
+    palette = GROUPS_ON_DARK if dark else GROUPS
+    colours = {key: palette[place % len(palette)] for place, key in enumerate(key for key in keys if key in named)}
+    for grouping, group in sorted(keys, key=lambda key: (key in named, key[0] == "all")):
         mine = rows[((rows["grouping"] == grouping) & (rows["group"] == group)).to_numpy()].sort_values("sparsity")
         everybody = grouping == "all"
         name = "everybody" if everybody else formats.chart_text(group_name(grouping, group))
@@ -34,10 +40,10 @@ def curve_chart(table: pd.DataFrame, rate: str, value: str, scale: str, dark: bo
                 "name": name,
                 "mode": "lines+markers",
                 "line": {
-                    "color": ink(dark) if everybody else GROUPS[(number - 1) % len(GROUPS)],
-                    "dash": "solid" if everybody else DASHES[(number - 1) // len(GROUPS) % len(DASHES)],
-                    "width": 3 if everybody else 2,
+                    "color": ink(dark) if everybody else colours.get((grouping, group), faded(REST[dark], 0.5)),
+                    "width": 3 if everybody else 2 if (grouping, group) in named else 1,
                 },
+                "showlegend": everybody or (grouping, group) in named,
                 "marker": {"size": 6, "symbol": ["circle-open" if small else "circle" for small in mine["small"]]},
                 **said_of(mine, "{title}", "{text}", name),
             }
@@ -47,15 +53,26 @@ def curve_chart(table: pd.DataFrame, rate: str, value: str, scale: str, dark: bo
     layout = chart_layout(
         460,
         xaxis=sparsity_axis(scale),
-        yaxis=axis(title, tickformat=".0%" if value != "change" else ".1%"),
+        yaxis=axis(title, tickformat=".1~%"),
         legend=chart_layout()["legend"] | {"font": {"size": 11}},
     )
     return Drawing(traces, layout)
 
 
+def _named(rows: pd.DataFrame, keys: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The groups with a colour and a name in the legend: all of a few, else those whose rate grows most in the end."""
+    groups = [key for key in keys if key[0] != "all"]
+    if len(groups) <= FEW_LINES:
+        return set(groups)
+    last = rows[(rows["level"] == rows["level"].max()).to_numpy() & ~rows["small"].to_numpy(bool)]
+    grown = last[(last["grouping"] != "all").to_numpy()].sort_values("change", ascending=False).head(NAMED_LINES)
+    return set(grown[["grouping", "group"]].itertuples(index=False, name=None))
+
+
 def change_chart(table: pd.DataFrame, rate: str, dark: bool) -> Drawing:
-    """The baseline's and the compressed rate of each group with 95 % intervals, the largest growth on top."""
-    rows = table[((table["rate"] == rate) & table["change"].notna()).to_numpy()].sort_values("change")
+    """The baseline's and the compressed rate of each group with 95 % intervals, the largest growth on top; of many
+    groups those that grow most."""
+    rows = table[((table["rate"] == rate) & table["change"].notna()).to_numpy()].sort_values("change").tail(MOST_ROWS)
     names = [
         "everybody" if row.grouping == "all" else formats.chart_text(group_name(row.grouping, row.group))
         for row in rows.itertuples()
@@ -83,12 +100,12 @@ def change_chart(table: pd.DataFrame, rate: str, dark: bool) -> Drawing:
         }
         for name, label, colour, symbol in (
             ("before", before, ink(dark), "circle-open"),
-            ("compressed", "Compressed", COMPRESSED, "circle"),
+            ("compressed", "Pruned", COMPRESSED, "circle"),
         )
     ]
     layout = chart_layout(
-        max(460, min(1000, 100 + 26 * len(names))),
-        xaxis=axis(RATES[rate].lower(), tickformat=".0%", rangemode="tozero"),
+        max(240, min(1000, 130 + 36 * len(names))),
+        xaxis=axis(RATES[rate].lower(), tickformat=".1~%", rangemode="tozero"),
         yaxis=axis(type="category"),
     )
     return Drawing(traces, layout)
@@ -98,7 +115,7 @@ def said_of(rows: pd.DataFrame, whom: str, sparsity: str, title: str = "") -> di
     """What hover says of groups: rates, change with interval, relative change, size; `whom` is the field of a name,
     `sparsity` the number or {text}, which is that of each row."""
     return hover(
-        f"<b>{whom}</b>[<br>{{was:.1f}} % {{before}}][; {{compressed:.1f}} % compressed][<br>{{change:+.1f}} pt]"
+        f"<b>{whom}</b>[<br>{{was:.1f}} % {{before}}][; {{compressed:.1f}} % pruned][<br>{{change:+.1f}} pt]"
         f"[ ± {{half:.1f}}][ ({{normalised:+.0f}} %)]<br>sparsity {sparsity}, {{n:,.0f}} examples{{small}}",
         title,
         map(formats.sparsity, rows["sparsity"].tolist()),

@@ -8,8 +8,11 @@ import streamlit as st
 
 from engine.analysis.examples.subgroups import RATES, SMALL
 from pages.shared import bound, formats
-from pages.shared.names import BASELINE_LABELS, baseline_name, group_name
+from pages.shared.names import BASELINE_LABELS, baseline_name, group_in_words, group_name
 from pages.shared.pickers import ExampleSet, Populations, distinct
+
+FEW_GROUPS = 6
+"""More groups than this can be searched."""
 
 MOST_COLUMNS = 3
 MOST_GROUPS = 60
@@ -61,27 +64,80 @@ def choose_rates(example_set: ExampleSet) -> SubgroupQuery:
     return SubgroupQuery(tuple(offered[name] for name in columns), str(rate), positive)
 
 
-def answer_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populations) -> str:
-    """Whose errors grow most, against everybody's, and whether that could be chance."""
-    rows = table[table["rate"] == asked.rate]
-    everybody = rows[rows["grouping"] == "all"].iloc[0]
-    rate = RATES[asked.rate].lower()
-    text = (
-        f"At {formats.sparsity(networks.sparsity)} sparsity ({networks.words}, {formats.seeds(len(networks.before))}) "
-        f"the {rate} goes from {formats.percent(everybody['before'])} ({networks.baseline}) to "
-        f"{formats.percent(everybody['compressed'])}"
+def choose_groups(table: pd.DataFrame) -> list[str]:
+    """Names of the groups that are looked at, where there are many; empty for all of them."""
+    groups = table[table["grouping"] != "all"].drop_duplicates(["grouping", "group"])
+    names = list(dict.fromkeys(group_name(row.grouping, row.group) for row in groups.itertuples()))
+    if len(names) <= FEW_GROUPS:
+        return []
+    return bound.multiselect(
+        "Find groups",
+        names,
+        default=[],
+        key="only",
+        placeholder=f"All {len(names)}; type to search",
+        help="What is drawn and listed. The tests are of all groups as before.",
+        width=320,
     )
+
+
+def of_groups(table: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """The rows of these groups and of everybody; all rows where none is named."""
+    if not names:
+        return table
+    named = [group_name(row.grouping, row.group) in names for row in table.itertuples()]
+    return table[(table["grouping"] == "all").to_numpy() | named]
+
+
+def answer_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populations) -> str:
+    """Whose errors grow most, against everyone else's, and whether that could be chance."""
+    rows = table[table["rate"] == asked.rate]
+    rate = RATES[asked.rate].lower()
     groups = rows[(rows["grouping"] != "all") & ~rows["small"] & rows["against_rest"].notna()]
     if groups.empty:
-        return f"{text}. No group is large enough to be told from the others."
+        everybody = rows[rows["grouping"] == "all"].iloc[0]
+        return f"**The {rate} {_goes(everybody)}.** No group is large enough to be told from the others."
     worst = groups.loc[groups["against_rest"].idxmax()]
-    who = formats.plain(group_name(worst["grouping"], worst["group"]))
-    relative = "" if pd.isna(worst["normalised"]) else f" ({worst['normalised']:+.0f} %)"
-    text += (
-        f"; for **{who}** ({formats.count(worst['n'])} examples) it changes by "
-        f"**{formats.points(worst['change'])}**{relative}, {formats.points(worst['against_rest'])} against all others. "
+    who = formats.plain(_in_words(str(worst["grouping"]), str(worst["group"])))
+    more = f"{formats.points_in_words(worst['against_rest'])} {'more' if worst['against_rest'] > 0 else 'less'}"
+    return (
+        f"**{who[0].upper()}{who[1:]}: the {rate} {_goes(worst)}**, {more} than everyone else's. "
+        f"{chance_sentence(groups, worst, len(networks.before))}"
     )
-    return f"{text}{chance_sentence(groups, worst, len(networks.before))}"
+
+
+def context_sentence(table: pd.DataFrame, asked: SubgroupQuery, networks: Populations) -> str:
+    """Which networks these are, and how everybody fares."""
+    everybody = table[(table["rate"] == asked.rate) & (table["grouping"] == "all")].iloc[0]
+    return (
+        f"{networks.words} at {formats.sparsity(networks.sparsity)} sparsity, against {networks.baseline}, "
+        f"{formats.seeds(len(networks.before))}. For everybody the {RATES[asked.rate].lower()} {_goes(everybody)}."
+    )
+
+
+def curve_heading(curves: pd.DataFrame, asked: SubgroupQuery) -> str:
+    """Whom the sparsest networks serve worst; markdown."""
+    rows = curves[(curves["rate"] == asked.rate) & (curves["grouping"] != "all") & curves["compressed"].notna()]
+    rate = RATES[asked.rate].lower()
+    if rows.empty:
+        return f"The {rate} as weights are cut"
+    last = rows[rows["level"] == rows["level"].max()]
+    worst = last.loc[last["compressed"].idxmax()]
+    name = formats.plain(group_name(worst["grouping"], worst["group"]))
+    return f"Highest {rate} at {formats.sparsity(worst['sparsity'])}: {name}"
+
+
+def _in_words(column: str, group: str) -> str:
+    """A group in a sentence; a crossing is called by its parts: "Asian × 0-9"."""
+    return group_name(column, group) if "×" in column else group_in_words(column, group)
+
+
+def _goes(row: pd.Series) -> str:
+    """ "grows from 1.9 % to 3.1 %"."""
+    before, after = formats.percent(row["before"]), formats.percent(row["compressed"])
+    if before == after:
+        return f"stays at {after}"
+    return f"{'grows' if row['compressed'] > row['before'] else 'falls'} from {before} to {after}"
 
 
 def chance_sentence(groups: pd.DataFrame, worst: pd.Series, n_seeds: int) -> str:
@@ -106,12 +162,12 @@ def _p(value: float) -> str:
 def shown_table(table: pd.DataFrame, asked: SubgroupQuery) -> pd.DataFrame:
     """The groups at one level, the largest growth first, for people."""
     rows = table[table["rate"] == asked.rate].sort_values("against_rest", ascending=False, na_position="first")
-    return pd.DataFrame(
+    shown = pd.DataFrame(
         {
-            "grouping": rows["grouping"],
+            "by": rows["grouping"].str.replace("_", " "),
             "group": [group_name(row.grouping, row.group) for row in rows.itertuples()],
             "n": rows["n"],
-            "": ["small" if small else "" for small in rows["small"]],
+            "note": ["small" if small else "" for small in rows["small"]],
             "before": rows["before"] * 100,
             "compressed": rows["compressed"] * 100,
             "change": [
@@ -120,9 +176,10 @@ def shown_table(table: pd.DataFrame, asked: SubgroupQuery) -> pd.DataFrame:
             ],
             "relative change": rows["normalised"],
             "against the others": [formats.points(value) for value in rows["against_rest"]],
-            "p": [formats.number(p, 2) for p in rows["p_corrected"]],
+            "p": [formats.p_value(p) for p in rows["p_corrected"]],
         }
     )
+    return shown if rows["small"].any() else shown.drop(columns="note")
 
 
 def table_columns(kind: str) -> dict[str, Any]:
@@ -130,11 +187,11 @@ def table_columns(kind: str) -> dict[str, Any]:
     column = st.column_config
     return {
         "n": column.NumberColumn(format="localized", help="Examples that the rate is about."),
-        "": column.TextColumn(width=60, help=f"Fewer than {SMALL} examples: the rate is shaky."),
+        "note": column.TextColumn(width=60, help=f"Fewer than {SMALL} examples: the rate is shaky."),
         "before": column.NumberColumn(BASELINE_LABELS[kind].lower(), format="%.1f %%"),
-        "compressed": column.ProgressColumn(format="%.1f %%", min_value=0, max_value=100),
+        "compressed": column.NumberColumn("pruned", format="%.1f %%"),
         "change": column.TextColumn(
-            help=f"Against {baseline_name(kind)}, with a 95 % interval over new seeds and new examples, or writers."
+            help=f"Against {baseline_name(kind)}, with a 95 % interval over new runs and new examples, or writers."
         ),
         "relative change": column.NumberColumn(
             format="%+.0f %%", help=f"The change over the rate of {baseline_name(kind)}."

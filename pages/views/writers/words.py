@@ -275,10 +275,7 @@ def hardest_table(
     if attribute:
         table[f"mean {attribute_label(attribute)}"] = top[attribute].map(formats.number)
     most = max(float(table["loses (pt)"].max()), 1.0) if len(table) else 1.0
-    before, after = (
-        st.column_config.ProgressColumn(label, format="%.1f %%", min_value=0, max_value=100)
-        for label in ("before", "after")
-    )
+    before, after = (st.column_config.NumberColumn(label, format="%.1f %%") for label in ("before", "after"))
     loss = st.column_config.ProgressColumn(format="%.1f", min_value=0, max_value=most, color="orange")
     return table, {"before": before, "after": after, "loses (pt)": loss}
 

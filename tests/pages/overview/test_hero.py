@@ -17,6 +17,7 @@ from pages.shared import formats
 from pages.shared.cache import catalog, who_pays
 from pages.shared.cache.catalog import Source
 from pages.shared.cache.who_pays import OneModel
+from pages.shared.names import variant_name
 from pages.views.overview import hero, words
 from tests.pages.conftest import TOP
 from tests.support.planted.regions import make_regions
@@ -127,8 +128,10 @@ def test_the_shipped_picture_is_small_and_says_its_finding() -> None:
     losses = found.pays.losses[found.stop]
     n = int((losses.round(3) >= found.line.loss).sum())
     assert f"{n} of {len(losses)} writers" in content["words"]["alt"] and n == found.n_paying
-    line = formats.from_points_on(found.line.loss)
-    assert f"{n} of {len(losses)} writers lose {line}; by chance alone 0 to" in hero.chance_sentence(found)
+    pay = formats.from_points_on(found.line.loss)
+    assert f"{n} of {len(losses)} writers lose {pay}; by chance alone 0 to" in hero.chance_sentence(found)
+    named = variant_name(dict(zip(("technique", "treatment", "mitigation"), found.variant, strict=True)))
+    assert content["words"]["caption"].startswith(f"{named}. ") and named in content["words"]["cut"]
     assert formats.points_in_words(losses.max()) in content["words"]["alt"]
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,6 +56,13 @@ def test_page_says_nothing_that_was_replaced(open_page: OpenPage, file: str) -> 
     for study in ("planted", "mitigated"):
         text = read(open_page(file, study))
         assert len(text) > 100 and found(text) == []
+
+
+@pytest.mark.parametrize("page", ["causes", "mitigation", "distortion", "regression", "subgroups", "harmed"])
+def test_page_of_the_shipped_study_says_nothing_that_was_replaced(
+    open_page: OpenPage, demo_root: Path, page: str
+) -> None:
+    assert found(read(open_page(f"pages/{page}.py", "demo", demo_root))) == []
 
 
 def test_a_replaced_word_is_seen() -> None:
