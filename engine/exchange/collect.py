@@ -124,8 +124,9 @@ class RowBatch:
                 row = self.first_row + int(np.argmax(codes == code))
                 check_file_name(name, role, column, row if role in self.mapping.columns else None)
         names = [*split_names, ""]
-        pairs = np.unique(np.stack([data, split]), axis=1).T
-        return {(data_names[d], names[s]): np.flatnonzero((data == d) & (split == s)) for d, s in pairs}
+        pairs, own = distinct_values((data + 1) * len(names) + split + 1)
+        places = [(pair // len(names) - 1, pair % len(names) - 1) for pair in map(int, pairs)]
+        return {(data_names[d], names[s]): np.flatnonzero(own == number) for number, (d, s) in enumerate(places)}
 
     def add_to(self, collected: ExampleSet, rows: np.ndarray) -> None:
         """Add these rows to the examples and predictions of their data set."""

@@ -22,13 +22,12 @@ class Vocabulary:
     def add(self, codes: np.ndarray, texts: list[str], rows: np.ndarray) -> np.ndarray:
         """The texts' numbers here in place of their codes, one per row; -1 stays."""
         number_of_code = np.full(len(texts) + 1, -1, np.int64)
-        for code, first in zip(*np.unique(codes, return_index=True), strict=True):
-            if code < 0:
-                continue
-            text = texts[code]
-            number = number_of_code[code] = self.number.setdefault(text, len(self.number))
+        first = np.full(len(texts) + 1, -1, np.int64)
+        first[codes[::-1]] = rows[::-1]  # the first row of a code comes last, and stays
+        for code in np.flatnonzero(first[:-1] >= 0).tolist():
+            number = number_of_code[code] = self.number.setdefault(texts[code], len(self.number))
             if number == len(self.rows):
-                self.rows.append(int(rows[first]))
+                self.rows.append(int(first[code]))
         return np.asarray(number_of_code[codes])
 
     @property

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from engine.errors import PruneScopeError
 from engine.exchange.cells import FACTS, refused, shown
@@ -14,7 +15,7 @@ from engine.exchange.example_set import ExampleSet, PredictionTable
 from engine.exchange.mapping import DENSE, IDENTITY, MODEL_NUMBERS, ColumnMapping
 from engine.run_spec import RunSpec
 from engine.store.parquet import to_parquet
-from engine.store.run_tables import LevelResult, row_tables, run_tables
+from engine.store.run_tables import LevelResult, row_tables, run_columns
 from engine.store.study import Study
 
 RUN = ("run", *IDENTITY[2:], "seed")
@@ -113,13 +114,13 @@ def write_imported_run(
     labels = table.examples["label"].to_numpy()
     keep_scores = {"probability", "margin"} <= set(table.scores)
     results = [_level_result(table, model, keep_scores) for model in models]
-    tables = run_tables(results, labels, len(table.classes), keep_scores)
-    counted = np.array([_is_counted(model.row) for model in models])
-    levels = tables.levels.assign(sparsity=[float(model.row.sparsity) for model in models])
+    columns = run_columns(results, labels, len(table.classes), keep_scores)
+    unknown = np.array([not _is_counted(model.row) for model in models])
+    levels = columns.levels | {"sparsity": np.array([float(model.row.sparsity) for model in models])}
     for name in ("n_weights", "n_kept"):
-        levels[name] = pd.arrays.IntegerArray(levels[name].to_numpy(np.int64), ~counted)
+        levels[name] = pa.array(levels[name], pa.int64(), mask=unknown)
     extra = {f"{kind}.parquet": to_parquet(rows, kind) for kind, rows in row_tables(results).items()}
-    study.write_run(spec, replace(tables, levels=levels), source, extra)
+    study.write_run(spec, replace(columns, levels=levels), source, extra)
     return len(models)
 
 

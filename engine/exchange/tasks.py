@@ -23,7 +23,7 @@ from engine.exchange.sources.known_examples import example_orders, imported_runs
 from engine.exchange.sources.lm_eval import PROMPT, sample_columns, sample_mapping
 from engine.exchange.sources.several import with_path_facts
 from engine.exchange.table_file import Table, open_table
-from engine.store.files import remove_folder, synced_at_the_end
+from engine.store.files import remove_folder, staged
 from engine.store.study import Study, examples_name
 
 HARNESSES = {"lm-eval": sample_columns, "every-eval-ever": instance_columns}
@@ -64,10 +64,10 @@ def stage_file(request: StageRequest) -> Staged:
         own.order = orders.get((own.dataset, own.split))
     if request.file.kind in HARNESSES:
         collected = [with_positions(own) for own in collected]
-    staged = Study(request.folder)
-    with synced_at_the_end():
-        summaries = stage_runs(collected, _joint_mapping(parts, known, study), staged, source)
-    return Staged(tuple(summaries), tuple(_replaced(study, staged, collected)) if known and study else ())
+    made = Study(request.folder)
+    with staged():
+        summaries = stage_runs(collected, _joint_mapping(parts, known, study), made, source)
+    return Staged(tuple(summaries), tuple(_replaced(study, made, collected)) if known and study else ())
 
 
 def with_positions(own: ExampleSet) -> ExampleSet:

@@ -27,22 +27,24 @@ PLACEHOLDER = b"(the SHA-256 of this file, taken with these words in its place.)
 
 
 _JOINING = threading.Lock()
-_SYNCS_LATER: ContextVar[bool] = ContextVar("syncs_later", default=False)
+_STAGES: ContextVar[bool] = ContextVar("stages", default=False)
 
 
 def write_file(path: Path, content: bytes, replace: bool = True) -> str:
     """Digest of what was written: to a temporary file first, synced, then renamed into place, and the folder synced.
 
-    Without `replace` the first writer wins, and every other one gets a FileExistsError.
+    Without `replace` the first writer wins, and every other one gets a FileExistsError. What is `staged` is written in
+    place: the whole folder is such a temporary.
     """
-    temporary = temporary_beside(path)
+    temporary = path if _STAGES.get() else temporary_beside(path)
     try:
         make_folder(path.parent)
         with open(temporary, "xb") as file:
             file.write(content)
+            if _STAGES.get():
+                return file_digest(content)
             file.flush()
-            if not _SYNCS_LATER.get():
-                os.fsync(file.fileno())
+            os.fsync(file.fileno())
         (os.replace if replace else os.link)(temporary, path)
         sync_folder(path.parent)
     except OSError as error:
@@ -50,7 +52,8 @@ def write_file(path: Path, content: bytes, replace: bool = True) -> str:
             raise
         raise PruneScopeError(f"Cannot write {path}: {_reason(error)}. Nothing that was finished is lost.") from error
     finally:
-        _remove_file(temporary)
+        if temporary != path:
+            _remove_file(temporary)
     return file_digest(content)
 
 
@@ -78,7 +81,7 @@ def make_folder(folder: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power cut, where the system can."""
-    if os.name != "posix" or _SYNCS_LATER.get():
+    if os.name != "posix" or _STAGES.get():
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -88,13 +91,16 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def synced_at_the_end() -> Iterator[None]:
-    """Have what is written meanwhile reach the disk by one sync at the end: for files that nobody counts on before."""
-    before = _SYNCS_LATER.set(True)
+def staged() -> Iterator[None]:
+    """Have files that are written meanwhile, each once, reach the disk by one sync at the end.
+
+    For a folder that is itself a temporary, which nobody reads before it is whole and renamed into place.
+    """
+    before = _STAGES.set(True)
     try:
         yield
     finally:
-        _SYNCS_LATER.reset(before)
+        _STAGES.reset(before)
     if os.name == "posix":
         os.sync()
 

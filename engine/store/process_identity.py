@@ -20,7 +20,18 @@ class ProcessIdentity:
 
 def this_process() -> ProcessIdentity:
     """The process that asks."""
-    return process_here(os.getpid())
+    process = os.getpid()
+    return ProcessIdentity(this_host(), process, _began_once(process))
+
+
+@cache
+def _began_once(process: int) -> str:
+    """When this very process began: looked up once, because every file that is written asks."""
+    return _began(process)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_began_once.cache_clear)
 
 
 def process_here(process: int) -> ProcessIdentity:

@@ -24,7 +24,7 @@ from engine.store.files import (
     write_file,
 )
 from engine.store.parquet import from_parquet, to_parquet
-from engine.store.run_tables import RunTables
+from engine.store.run_tables import RunColumns, RunTables
 
 SPEC, INCOMING, REPLACED = "spec.json", "incoming", "replaced.json"
 _FACTS = {"schema", "key", "settings", "provenance", "files"}
@@ -107,7 +107,11 @@ class RunFiles:
         return models.merge(pd.concat(parts, ignore_index=True), on=["run", "level"]) if parts else pd.DataFrame()
 
     def write_run(
-        self, spec: RunSpec, tables: RunTables, provenance: Mapping[str, Any], extra: Mapping[str, bytes] | None = None
+        self,
+        spec: RunSpec,
+        tables: RunTables | RunColumns,
+        provenance: Mapping[str, Any],
+        extra: Mapping[str, bytes] | None = None,
     ) -> bool:
         """Whether this became the run's result; a result that is there already stays.
 
@@ -115,12 +119,9 @@ class RunFiles:
         """
         key = spec.key
         aside = temporary_beside(self.path / "work" / key)
-        contents: dict[str, bytes] = {
-            "levels.parquet": to_parquet(tables.levels, "levels"),
-            "classes.parquet": to_parquet(tables.classes, "classes"),
-            "predictions.parquet": to_parquet(tables.predictions, "predictions"),
-            **(extra or {}),
-        }
+        kinds = tables.tables
+        contents = {f"{kind}.parquet": to_parquet(kinds[kind], kind) for kind in ("levels", "classes", "predictions")}
+        contents |= extra or {}
         try:
             files = {name: write_file(aside / name, content) for name, content in contents.items()}
             write_file(aside / SPEC, spec_file(RunRecord(spec, dict(provenance), files)))

@@ -43,14 +43,46 @@ class RunTables:
     classes: pd.DataFrame
     predictions: pa.Table
 
+    @property
+    def tables(self) -> dict[str, pd.DataFrame | pa.Table]:
+        """The tables by name."""
+        return {"levels": self.levels, "classes": self.classes, "predictions": self.predictions}
+
+
+@dataclass(frozen=True)
+class RunColumns:
+    """The same as columns: for many small runs, of which each would cost more as data frames than all else."""
+
+    levels: dict[str, np.ndarray | pa.Array]
+    classes: dict[str, np.ndarray | pa.Array]
+    predictions: pa.Table
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables by name, as `to_parquet` would make them of data frames: what is NaN is missing."""
+        kinds = {"levels": self.levels, "classes": self.classes}
+        return {kind: _arrow_table(columns) for kind, columns in kinds.items()} | {"predictions": self.predictions}
+
 
 def run_tables(results: Sequence[LevelResult], labels: np.ndarray, n_classes: int, keep_scores: bool) -> RunTables:
     """The tables of a run from its outcomes, level by level."""
-    return RunTables(
-        pd.DataFrame([_level_row(result, labels) for result in results]),
-        _class_rows(results, labels, n_classes),
+    columns = run_columns(results, labels, n_classes, keep_scores)
+    return RunTables(pd.DataFrame(columns.levels), pd.DataFrame(columns.classes), columns.predictions)
+
+
+def run_columns(results: Sequence[LevelResult], labels: np.ndarray, n_classes: int, keep_scores: bool) -> RunColumns:
+    """The columns of a run's tables from its outcomes, level by level."""
+    rows = [_level_row(result, labels) for result in results]
+    return RunColumns(
+        {name: np.array([row[name] for row in rows]) for name in rows[0]},
+        _class_columns(results, labels, n_classes),
         _prediction_rows(results, labels, n_classes, keep_scores),
     )
+
+
+def _arrow_table(columns: dict[str, np.ndarray | pa.Array]) -> pa.Table:
+    arrays = [c if isinstance(c, pa.Array) else pa.array(c, from_pandas=True) for c in columns.values()]
+    return pa.Table.from_arrays(arrays, names=list(columns))
 
 
 def row_tables(results: Sequence[LevelResult]) -> dict[str, pd.DataFrame]:
@@ -75,22 +107,22 @@ def _level_row(result: LevelResult, labels: np.ndarray) -> dict[str, object]:
     }
 
 
-def _class_rows(results: Sequence[LevelResult], labels: np.ndarray, n_classes: int) -> pd.DataFrame:
+def _class_columns(
+    results: Sequence[LevelResult], labels: np.ndarray, n_classes: int
+) -> dict[str, np.ndarray | pa.Array]:
     n = np.bincount(labels, minlength=n_classes)
     right = [np.bincount(labels[result.prediction == labels], minlength=n_classes) for result in results]
     total_loss = [np.bincount(labels, weights=result.loss, minlength=n_classes) for result in results]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_loss = np.stack(total_loss) / n
-    return pd.DataFrame(
-        {
-            "level": np.repeat([result.level for result in results], n_classes),
-            "class": np.tile(np.arange(n_classes), len(results)),
-            "n": np.tile(n, len(results)),
-            "correct": np.concatenate(right),
-            "predicted": np.concatenate([np.bincount(result.prediction, minlength=n_classes) for result in results]),
-            "loss": mean_loss.ravel(),
-        }
-    )
+    return {
+        "level": np.repeat([result.level for result in results], n_classes),
+        "class": np.tile(np.arange(n_classes), len(results)),
+        "n": np.tile(n, len(results)),
+        "correct": np.concatenate(right),
+        "predicted": np.concatenate([np.bincount(result.prediction, minlength=n_classes) for result in results]),
+        "loss": mean_loss.ravel(),
+    }
 
 
 def _prediction_rows(results: Sequence[LevelResult], labels: np.ndarray, n_classes: int, keep_scores: bool) -> pa.Table:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from engine.exchange.sidecar import mapping_from_json
 from engine.exchange.sources.several import found_files, path_facts
 from engine.store.study import Study
 from engine.store.verification.verify import verify_study
-from tests.support.uploads import answer_here, long_table
+from tests.support.harness.seed import SEED
+from tests.support.uploads import answer_here, long_table, study_content
 
 MODEL = ["technique", "sparsity", "seed"]
 N_MODELS = 12
@@ -76,12 +78,63 @@ def files(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> list
     return paths
 
 
-def test_twelve_files_in_any_order_give_the_study_of_one(files: list[Path], whole: Study, tmp_path: Path) -> None:
-    draw = random.Random(0)
+def dealt_files(table: pd.DataFrame, folder: Path, draw: random.Random) -> list[Path]:
+    """One model a file, which model in which file by chance, and so the order of rows, of columns and the format.
+
+    Files are read in the order of their names, so that which model is read first is chance too.
+    """
+    models = [rows for _, rows in table.groupby(MODEL)]
+    paths = []
+    for number, rows in enumerate(draw.sample(models, len(models))):
+        mixed = rows.sample(frac=1, random_state=draw.randrange(1 << 30))[draw.sample(list(rows), rows.shape[1])]
+        path = folder / f"{number:02}.{draw.choice(['csv', 'csv.gz', 'jsonl', 'parquet'])}"
+        if path.suffix == ".parquet":
+            mixed.to_parquet(path, index=False)
+        elif path.suffix == ".jsonl":
+            mixed.to_json(path, orient="records", lines=True)
+        else:
+            mixed.to_csv(path, index=False)
+        paths.append(path)
+    return draw.sample(paths, len(paths))
+
+
+def kept(study: Study) -> dict[str, object]:
+    """Every byte of its runs' tables, their settings, and its examples, whose columns stand as the first file has them.
+
+    Where runs come from may differ.
+    """
+    files: dict[str, object] = {
+        name: content for name, content in study_content(study).items() if re.match(r"runs/.*\.parquet$", name)
+    }
+    for name in study.example_sets():
+        files[name] = study.examples(name).sort_index(axis=1).to_csv()
+        files[f"{name} classes"] = study.class_facts(name).to_csv()
+    return files | {key: study.run_record(key).spec for key in study.runs()}
+
+
+def test_twelve_files_in_any_order_give_the_study_of_one(table: pd.DataFrame, whole: Study, tmp_path: Path) -> None:
+    draw, expected = random.Random(SEED), kept(whole)
+    assert len(expected) == 2 + 6 * 4, "a table of examples, one of classes; three tables and settings of six runs"
+    firsts = set()
     for number in range(N_SHUFFLES):
-        study = Study(tmp_path / str(number))
-        bring_all(draw.sample(files, len(files)), study)
-        assert said(study) == said(whole), number
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        paths = dealt_files(table, folder, draw)
+        firsts.add(min(paths).read_bytes())
+        study = Study(folder / "study")
+        bring_all(paths, study)
+        found = kept(study)
+        assert found.keys() == expected.keys(), number
+        assert [name for name in expected if found[name] != expected[name]] == [], number
+    assert len(firsts) > N_SHUFFLES / 2, "the shuffles differ"
+
+
+def test_a_shuffle_that_changes_an_answer_is_seen(table: pd.DataFrame, whole: Study, tmp_path: Path) -> None:
+    other = table.copy()
+    other.loc[17, "prediction"] = "owl" if other.loc[17, "prediction"] != "owl" else "cat"
+    study = Study(tmp_path / "study")
+    bring_all(dealt_files(other, tmp_path, random.Random(SEED)), study)
+    assert [name.split("/")[-1] for name, value in kept(study).items() if value != kept(whole)[name]] != []
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -42,6 +43,17 @@ def test_a_claim_is_held_once_and_given_back(tmp_path: Path) -> None:
         assert first and not second and other
         assert living_claims(tmp_path) == {"run", "other"}
     assert living_claims(tmp_path) == set() and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_fork_is_a_process_of_its_own() -> None:
+    code = (
+        "import os, time; from engine.store.process_identity import this_process; print(this_process(), flush=True);"
+        "time.sleep(0.05); child = os.fork(); child and os.wait(); child or print(this_process(), flush=True)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    first, second = (re.search(r"process=(\d+), began='(\d+)'", line) for line in said.splitlines())
+    assert first and second and first[1] != second[1] and int(first[2]) < int(second[2])
 
 
 def test_a_claim_is_given_back_after_an_error(tmp_path: Path) -> None:

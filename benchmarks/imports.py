@@ -1,0 +1,134 @@
+"""What an import takes beside pyarrow's reading of the same file, its memory, and what many small models cost more."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from engine.exchange.sandbox import Source, import_file
+from engine.store.study import Study
+
+N_EXAMPLES, N_CLASSES = 10_000, 10
+N_TIMES = 5
+SHAPES = {"20 models of 10,000 examples": (20, 10_000), "2,000 models of 100 examples": (2_000, 100)}
+IMPORT = """
+import sys
+from pathlib import Path
+from engine.exchange.sandbox import Source, import_file
+from engine.store.study import Study
+import_file(Source(Path(sys.argv[1]), "predictions"), Study(sys.argv[2]))
+"""
+
+
+def run() -> float:
+    """Seconds of importing 5,000,000 rows of CSV over those that pyarrow reads them in, interleaved; at most 5."""
+    print(f"Load before: {os.getloadavg()[0]:.1f}.")
+    with tempfile.TemporaryDirectory() as folder:
+        for models_a_run in (20, 10, 1):
+            _small_models(Path(folder), models_a_run)
+        ratios = {ending: _large_file(Path(folder), ending) for ending in (".parquet", ".csv")}
+    return ratios[".csv"]
+
+
+def _large_file(folder: Path, ending: str) -> float:
+    """The import's seconds over pyarrow's for 500 models of 10,000 examples."""
+    path = folder / f"large{ending}"
+    rows = prediction_rows(500, N_EXAMPLES, models_a_run=20)
+    pq.write_table(rows, path) if ending == ".parquet" else pa.csv.write_csv(rows, path)
+    n_rows = len(rows)
+    del rows
+    peaks: list[float] = []
+    seconds = _interleaved(
+        lambda number: peaks.append(_peak_megabytes(path, folder / f"large{ending}-{number}")),
+        lambda _: pq.read_table(path) if ending == ".parquet" else pa.csv.read_csv(path),
+        n_times=3,
+    )
+    print(
+        f"{n_rows:,} rows of {ending[1:]} ({path.stat().st_size / 1e6:.0f} MB): import {seconds[0]:.1f} s, "
+        f"{max(peaks):.0f} MB (at most 1,500); pyarrow reads them in {seconds[1]:.2f} s: "
+        f"{seconds[0] / seconds[1]:.1f} times (at most 5)."
+    )
+    return seconds[0] / seconds[1]
+
+
+def _small_models(folder: Path, models_a_run: int) -> None:
+    """Say what a row of many small models costs over one of a few large ones, where a run has so many models."""
+    paths = [folder / f"small-{models_a_run}-{number}.parquet" for number in range(len(SHAPES))]
+    for path, (n_models, n_examples) in zip(paths, SHAPES.values(), strict=True):
+        pq.write_table(prediction_rows(n_models, n_examples, models_a_run), path)
+    processor: list[list[float]] = [[], []]
+
+    def bring(place: int, number: int) -> None:
+        before = _processor_seconds()
+        import_file(Source(paths[place], "predictions"), Study(folder / f"{paths[place].stem}-{number}"))
+        processor[place].append(_processor_seconds() - before)
+
+    few, many = _interleaved(lambda number: bring(0, number), lambda number: bring(1, number), N_TIMES)
+    print(
+        f"{models_a_run} models a run: {' and '.join(SHAPES)} take {few:.2f} and {many:.2f} s: {many / few:.2f} times "
+        f"a row (at most 1.5); processor time {median(processor[1]) / median(processor[0]):.2f} times.",
+        flush=True,
+    )
+
+
+def prediction_rows(n_models: int, n_examples: int, models_a_run: int) -> pa.Table:
+    """A long table of made-up predictions: seeds of one technique, each at so many sparsities."""
+    random = np.random.default_rng(0)
+    model, example = np.repeat(np.arange(n_models), n_examples), np.tile(np.arange(n_examples), n_models)
+    label = example % N_CLASSES
+    wrong = random.random(len(label)) < 0.2
+    return pa.table(
+        {
+            "example": example,
+            "label": label,
+            "prediction": np.where(wrong, random.integers(0, N_CLASSES, len(label)), label),
+            "technique": pa.DictionaryArray.from_arrays(np.zeros(len(label), np.int8), ["magnitude"]).cast(pa.string()),
+            "sparsity": (model % models_a_run) / (models_a_run + 1),
+            "seed": model // models_a_run,
+            "place": pa.DictionaryArray.from_arrays((example % 3).astype(np.int8), ["a", "b", "c"]).cast(pa.string()),
+        }
+    )
+
+
+def _interleaved(ours: Callable[[int], object], theirs: Callable[[int], object], n_times: int) -> tuple[float, float]:
+    """Medians of the seconds that both take, in turns."""
+    took: tuple[list[float], list[float]] = ([], [])
+    for number in range(n_times):
+        for act, seconds in zip((ours, theirs), took, strict=True):
+            begun = time.perf_counter()
+            act(number)
+            seconds.append(time.perf_counter() - begun)
+    return median(took[0]), median(took[1])
+
+
+def _peak_megabytes(path: Path, study: Path) -> float:
+    """The most memory that an import's processes, command and child, held together."""
+    process = psutil.Popen([sys.executable, "-c", IMPORT, path, study])
+    peak = 0.0
+    while process.poll() is None:
+        try:
+            every = [process, *process.children(recursive=True)]
+            peak = max(peak, sum(own.memory_info().rss for own in every) / 1e6)
+        except psutil.NoSuchProcess:
+            pass
+        time.sleep(0.02)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, "import")
+    return peak
+
+
+def _processor_seconds() -> float:
+    """Of this process and those that it started and that ended."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
