@@ -24,7 +24,15 @@ with st.expander("What a file looks like: example, true class, prediction, spars
         "Several seeds give intervals. On the command line: `python -m engine import FILES --study DIR`, and "
         "`--append` later."
     )
-    st.download_button("Template", EXAMPLE, "predictions.csv", "text/csv", key="template", icon=":material/download:")
+    st.download_button(
+        "Template",
+        EXAMPLE,
+        "predictions.csv",
+        "text/csv",
+        key="template",
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 # -- the file ---------------------------------------------------------------------------------------------------------
 if not may_write():

@@ -232,13 +232,16 @@ def show_page(frame: Frame) -> None:
         table = kept(frame.source, "table", fit, lambda: regression_table(regression))
         st.code(table, language=None)
         with st.container(horizontal=True):
-            st.download_button("Table as text", table, "regression.txt", "text/plain", key="regression-text")
+            st.download_button(
+                "Table as text", table, "regression.txt", "text/plain", key="regression-text", on_click="ignore"
+            )
             st.download_button(
                 "Coefficients as CSV",
                 lambda: formats.csv_bytes(coefficients.coefficient_csv(regression)),
                 "regression.csv",
                 "text/csv",
                 key="regression-csv",
+                on_click="ignore",
             )
         st.markdown("The same on the command line:")
         asked = RegressionQuery(frame.experiment, scope, off, model, terms, link, errors, collapsed)

@@ -50,6 +50,7 @@ def _panel(parcel: Parcel, was_running: bool) -> None:
             key=f"model-zip-{name}-{parcel.decision}",
             type="primary",
             icon=":material/download:",
+            on_click="ignore",
         )
         return
     _offer(parcel, now)

@@ -97,9 +97,16 @@ def _menu(
     with menu:
         wanted = st.toggle("Show as table", key=f"{key}-table")
         saved = st.segmented_control("Camera button saves", ["png", "svg"], default="png", key=f"{key}-image")
-        st.download_button("CSV", lambda: csv_bytes(_table(table)), f"{key}.csv", "text/csv", key=f"{key}-csv")
         st.download_button(
-            "HTML", lambda: figure.to_html(ALONE, include_plotlyjs=True), f"{key}.html", "text/html", key=f"{key}-html"
+            "CSV", lambda: csv_bytes(_table(table)), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore"
+        )
+        st.download_button(
+            "HTML",
+            lambda: figure.to_html(ALONE, include_plotlyjs=True),
+            f"{key}.html",
+            "text/html",
+            key=f"{key}-html",
+            on_click="ignore",
         )
     if (wanted, saved or "png") != (as_table, image):
         st.rerun()

@@ -44,9 +44,11 @@ def show_downloads(study: Study, decision: Decision, record: RecordFacts) -> Non
         ("Model card", lambda: decision_card(record, decision), "README.md", "text/markdown"),
         ("Bill of materials", lambda: decision_bill(record, decision), "bom.json", "application/json"),
     ):
-        files.download_button(label, make, name, kind, key=f"{label}-{key}")
+        files.download_button(label, make, name, kind, key=f"{label}-{key}", on_click="ignore")
     for name in decision.files:
-        files.download_button(name, partial(decision_file, study, key, name), name, key=f"{name}-{key}")
+        files.download_button(
+            name, partial(decision_file, study, key, name), name, key=f"{name}-{key}", on_click="ignore"
+        )
 
 
 def show_links(decision: Decision, record: RecordFacts) -> None:

@@ -220,6 +220,7 @@ def show_marks(frame: Frame, exemplars: Exemplars) -> None:
             "text/csv",
             key="marks-csv",
             disabled=marks.empty,
+            on_click="ignore",
         )
         choose_name()
     show_agreement(frame, exemplars.example_set)

@@ -41,6 +41,7 @@ def _downloads(decided: Decided) -> None:
         f"{name}.html",
         "text/html",
         key="record-html",
+        on_click="ignore",
     )
     files.download_button(
         "JSON, for machines",
@@ -48,6 +49,7 @@ def _downloads(decided: Decided) -> None:
         f"{name}.json",
         "application/json",
         key="record-json",
+        on_click="ignore",
     )
     files.download_button(
         "Rivals, CSV",
@@ -56,6 +58,7 @@ def _downloads(decided: Decided) -> None:
         "text/csv",
         key="record-rivals",
         help="Every other network, and why it was not chosen.",
+        on_click="ignore",
     )
     files.download_button(
         "Policy for CI",
@@ -64,6 +67,7 @@ def _downloads(decided: Decided) -> None:
         "application/toml",
         key="record-policy",
         help="The floors that are set here, as rules for `prunescope gate`.",
+        on_click="ignore",
     )
     more = files.popover("More", type="tertiary", key="record-more", on_change="rerun")
     if not more.open:
@@ -74,6 +78,7 @@ def _downloads(decided: Decided) -> None:
         "README.md",
         "text/markdown",
         key="record-card",
+        on_click="ignore",
     )
     more.download_button(
         "Bill of materials (bom.json)",
@@ -81,6 +86,7 @@ def _downloads(decided: Decided) -> None:
         "bom.json",
         "application/json",
         key="record-bill",
+        on_click="ignore",
     )
 
 
