@@ -1,6 +1,7 @@
 """A real browser on a real server, and what it complains of."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.shared.menu import MENU
 from tests.browser.payloads import EVERYTHING, PAYLOADS, SOME
@@ -36,12 +38,8 @@ ASKED_BY_STREAMLIT = re.compile(r"/_stcore/(health|host-config)$")
 """Streamlit's own page looks for its server under the page's path first, and is told 404 on a deep link."""
 
 
-COUNT_RUNS = """
-window.scriptRuns = 0;
-new MutationObserver(changes => changes.forEach(change => {
-    if (change.target.getAttribute("data-test-script-state") === "running") window.scriptRuns += 1;
-})).observe(document, {subtree: true, attributes: true, attributeFilter: ["data-test-script-state"]});
-"""
+DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Comes back once the browser has drawn what it was sent so far."""
 
 
 @dataclass
@@ -52,11 +50,14 @@ class Watched:
     home: str
     test: pytest.Item
     problems: list[str] = field(default_factory=list)
+    n_begun: int = 0
+    """How often the server began to run the page's script, or a part of it."""
+    n_ended: int = 0
+    """How many of these have ended."""
 
     def listen(self) -> None:
-        """Write down errors, dialogs and every request that leaves the server, and count how often the page's script
-        begins."""
-        self.page.add_init_script(COUNT_RUNS)
+        """Write down errors, dialogs and every request that leaves the server, and count runs of the page's script."""
+        self.page.on("websocket", lambda socket: socket.on("framereceived", self._message))
         self.page.on("pageerror", lambda error: self.problems.append(f"error in page: {error}"))
         self.page.on("console", self._console)
         self.page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -93,14 +94,24 @@ class Watched:
 
     def rerun_by(self, act: Callable[[], object]) -> None:
         """Do what makes the page's script run again, and wait until it has: what is quiet may be so only before."""
-        before = self.page.evaluate("window.scriptRuns")
+        before, end = self.n_begun, time.monotonic() + WAIT_MILLISECONDS / 1000
         act()
-        self.page.wait_for_function("before => window.scriptRuns > before", arg=before)
+        while self.n_begun == before or self.n_ended < self.n_begun:
+            assert time.monotonic() < end, f"{self.n_begun - before} runs of the script began, and the last goes on"
+            self.page.wait_for_timeout(20)
+        self.page.evaluate(DRAWN)
         self.settle()
 
     def note_second_try(self, reason: str) -> None:
         """Count a step that had to be done again; the end of the tests says so."""
         note_second_try(self.test, reason)
+
+    def _message(self, frame: str | bytes) -> None:
+        kind = ForwardMsg.FromString(frame).WhichOneof("type") if isinstance(frame, bytes) else None
+        if kind == "new_session":
+            self.n_begun += 1
+        elif kind == "script_finished":
+            self.n_ended = self.n_begun
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not ASKED_BY_STREAMLIT.search(message.location["url"]):

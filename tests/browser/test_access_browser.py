@@ -139,7 +139,7 @@ def test_a_demonstration_opens_every_page_on_a_read_only_copy(page: Page, tmp_pa
             path = "" if entry.file == "app.py" else Path(entry.file).stem
             page.goto(f"{served.address}/{path}?study=demo")
             expect(page.locator(QUIET)).to_be_visible()
-            expect(page.get_by_text("Demonstration.")).to_be_visible()
+            expect(page.get_by_test_id("stSidebar").get_by_text("Demonstration.")).to_be_visible()
             expect(page.get_by_test_id("stException")).to_have_count(0)
         page.goto(f"{served.address}/run?study=demo")
         expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()

@@ -73,7 +73,7 @@ def test_dragging_is_smooth_and_asks_no_rerun(visit: Callable[..., Watched]) -> 
     watched = visit(reduced_motion="reduce")
     page = watched.open("/?study=made")
     slide, canvas = picture(page)
-    runs = page.evaluate("window.scriptRuns")
+    runs = watched.n_begun
     frame, drawn = slide.evaluate(FRAMES)
     print(f"{frame:.1f} ms a frame in the median, {drawn:.2f} ms of it drawing")
     assert frame <= MOST_MS and drawn <= MOST_MS / 2
@@ -88,7 +88,7 @@ def test_dragging_is_smooth_and_asks_no_rerun(visit: Callable[..., Watched]) -> 
     slide.press("Home")
     assert canvas.evaluate(INKED) > dark_end, "tiles fade"
     page.wait_for_timeout(500)
-    assert page.evaluate("window.scriptRuns") == runs
+    assert watched.n_begun == runs
 
 
 def test_keys_go_level_by_level_and_say_what_is_seen(visit: Callable[..., Watched]) -> None:
