@@ -82,6 +82,23 @@ def test_coverage_names_pages_and_presets_that_exist() -> None:
     assert {"paper", "hooker", "tran", "recall-distortion"} <= named <= set(preset_names())
 
 
+def test_coverage_quotes_headings_that_pages_have() -> None:
+    pages = {entry.label: Path(entry.file) for entry in MENU}
+    quoted = [
+        (place.partition(",")[0].strip(), part.strip())
+        for rows in coverage_rows().values()
+        for row in rows
+        for place in row[2].split(";")
+        for heading in re.findall(r'"([^"]+)"', place)
+        for part in heading.split("...")
+        if part.strip()
+    ]
+    assert len(quoted) > 20
+    for label, heading in quoted:
+        files = [TOP / pages[label], *(TOP / "pages" / "views" / pages[label].stem).glob("*.py")]
+        assert any(heading in file.read_text(encoding="utf-8") for file in files), f"{label}: {heading}"
+
+
 def test_plus_minus_is_defined_once_where_it_is_used() -> None:
     using = [page for page in PAGES if page.name != "CHANGELOG.md" and "±" in page.read_text(encoding="utf-8")]
     assert TOP / "docs" / "comparison.md" in using

@@ -1,9 +1,13 @@
 """Who loses at an operating point: every class and every group, before and after?"""
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from engine.analysis.intervals import share_interval
 from engine.analysis.seeds import over_seeds
+from engine.analysis.uncertainty.clusters import clustered_rates, layout
+from engine.analysis.uncertainty.simultaneous import confidence_of_each
 
 PULLED = {"accuracy": "change", "low": "low", "high": "high"}
 
@@ -31,6 +35,25 @@ def pulled_losses(losses: pd.DataFrame, pulled: pd.DataFrame, before: str) -> pd
     found = pulled.loc[losses["class"]].reset_index(drop=True)
     ends = {name: (losses[before] + found[of]).clip(0, 1) for name, of in PULLED.items()}
     return losses.assign(**ends, change=found["change"], pulled=True).sort_values("change", ignore_index=True)
+
+
+def change_intervals(
+    changes: NDArray[np.floating],
+    code: NDArray[np.integer],
+    cluster: NDArray[np.integer] | None,
+    n_groups: int,
+    n_many: int,
+) -> pd.DataFrame:
+    """One row per group: low and high end of the 95 % interval of its mean change, for `n_many` groups at once, so that
+    the worst of them may be picked after looking.
+
+    `changes` are after less before, (n_seeds, n_examples), `code` is the place of each example's group, -1 for none.
+    They hold for other seeds, and for other members (`cluster`) or examples (None); NaN with one seed or one member.
+    """
+    found = clustered_rates(changes, layout(code, cluster, n_groups))
+    low, high = found.interval(float(confidence_of_each(n_many)))
+    known = len(changes) > 1
+    return pd.DataFrame({"low": np.where(known, low, np.nan), "high": np.where(known, high, np.nan)})
 
 
 def group_losses(counts: pd.DataFrame, level: int, controls: pd.DataFrame | None = None) -> pd.DataFrame:

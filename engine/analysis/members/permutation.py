@@ -107,8 +107,8 @@ def pay_line(
 
 
 def n_paying(losses: NDArray[np.floating], line: float) -> NDArray[np.intp]:
-    """How many members lose at least so much, in tenths of a point as pictures show them; members are the last axis."""
-    counts: NDArray[np.intp] = (np.rint(1000 * losses) >= np.rint(1000 * line)).sum(axis=-1)
+    """How many members lose at least so much; members are the last axis."""
+    counts: NDArray[np.intp] = (losses >= line - ROUNDING).sum(axis=-1)
     return counts
 
 

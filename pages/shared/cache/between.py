@@ -127,6 +127,12 @@ def tally(between: Between) -> Tally:
     return Tally(models, *counts, dict(enumerate(parts[0].grouping.groups)), parts[0].grouping.left_out)
 
 
+@remembered(max_entries=64, show_spinner=False)
+def test_grouping(between: Between) -> Grouping:
+    """The groups of the test examples."""
+    return _grouping(between, examples(between.source, example_set(between.source, between.experiment)))
+
+
 def answered(between: Between, runs: list[str]) -> Iterator[Answered]:
     """What each of the runs has right, one at a time."""
     read = _on_validation if between.split == VALIDATION else _on_test

@@ -6,13 +6,16 @@ import streamlit as st
 
 from engine.analysis.binary_rates import MEASURES
 from engine.analysis.example_columns import member_columns
+from engine.analysis.frontier.point_losses import change_intervals
 from engine.analysis.frontier.resampling import MOST_ENUMERATED, SeedGrid, seed_grid
 from engine.analysis.members.member_resampling import MemberAnswers, member_answers, member_grid
 from engine.analysis.members.shrunk_changes import shrunk_changes
+from engine.analysis.uncertainty.clusters import cluster_codes
 from engine.errors import PruneScopeError
-from pages.shared.cache.between import TEST, Answered, Between, answered, example_columns
+from pages.shared.cache.between import TEST, Answered, Between, answered, example_columns, test_grouping
 from pages.shared.cache.catalog import example_set, examples
 from pages.shared.cache.controls import baselines
+from pages.shared.cache.pairs import Asked, pair
 
 N_DRAWN = 500
 MOST_PRODUCTS = 4_000_000_000
@@ -51,6 +54,21 @@ def member_changes(between: Between, runs: tuple[tuple[str, int], ...], baseline
     changes = [_right(parts, after) - _right(parts, was) for after, was in zip(runs, before, strict=True)]
     grouping = next(iter(parts.values())).grouping
     return shrunk_changes(np.stack(changes), grouping.code, len(grouping.groups))
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def group_intervals(
+    between: Between, runs: tuple[str, ...], level: int, baseline: str, n_many: int
+) -> pd.DataFrame | None:
+    """The interval of each group's change on the test split in some runs at a level (`change_intervals`), by the
+    group's name; None where a run has no baseline."""
+    compared = pair(Asked(between.source, between.experiment, runs, baseline), level)
+    if compared is None or len(compared.runs) < len(runs):
+        return None
+    table, grouping = examples(between.source, example_set(between.source, between.experiment)), test_grouping(between)
+    label, names = table["label"].to_numpy(), list(grouping.groups)
+    changes = (compared.after == label).astype(float) - (compared.before == label)
+    return change_intervals(changes, grouping.code, cluster_codes(table), len(names), n_many).set_axis(names)
 
 
 def _right(parts: dict[str, Answered], key: tuple[str, int]) -> np.ndarray:

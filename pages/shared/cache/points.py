@@ -24,7 +24,7 @@ from pages.shared.cache import catalog, extras
 from pages.shared.cache.between import TEST, Between, example_columns, tally
 from pages.shared.cache.controls import baselines, classes_with_controls
 from pages.shared.cache.kept import remembered
-from pages.shared.cache.member_points import grid_of, member_changes
+from pages.shared.cache.member_points import grid_of, group_intervals, member_changes
 from pages.shared.names import point_hovers
 
 
@@ -111,9 +111,7 @@ def group_rows(between: Between, point: int, baseline: str = CONTROL) -> pd.Data
     rows = means[means["point"] == point]
     controlled = baseline == CONTROL and rows["control_accuracy"].notna().any()
     losses = class_losses(rows, rows.set_index("class")["control_accuracy"] if controlled else None)
-    models = by_seed(between)
-    models = models[models["point"] == point]
-    keys = tuple(zip(models["run"].astype(str), models["level"].astype(int), strict=True))
+    keys = _models_at(between, point)
     pulled = member_changes(between, keys, CONTROL if controlled else baselines_of.DENSE) if len(keys) else None
     if pulled is not None:
         losses = pulled_losses(losses, pulled, "control" if controlled else "dense")
@@ -130,25 +128,53 @@ def band(asked: tuple[Hashable, ...], _points: pd.DataFrame, _grid: SeedGrid, _c
 @remembered(max_entries=256, show_spinner=False)
 def payers(between: Between, point: int, baseline: str = CONTROL) -> pd.DataFrame:
     """Of each grouping the group that loses most on the test split, the largest loss first: columns, name, n, before,
-    accuracy, low, high, change, kind (of the baseline), pulled (to the mean of all members).
+    accuracy, low, high, change, kind (of the baseline), held.
 
-    Groupings are the classes, every column of few groups, and those of `between`.
+    Groupings are the classes, every column of few groups, and those of `between`. `held` says what the interval is:
+    "pulled" (to the mean of all members), "together" (of the change, for all groups of all groupings at once), or
+    "seeds" (of the accuracy, where what the networks said of examples cannot be read).
     """
     columns = example_columns(between.source, between.experiment)
-    rows = []
+    tables = {}
     for names in dict.fromkeys([(CLASS,), *((name,) for name in columns.groups), between.columns]):
+        of = Between(between.source, between.experiment, names)
         try:
-            table = group_rows(Between(between.source, between.experiment, names), point, baseline)
+            tables[of] = group_rows(of, point, baseline)
         except PruneScopeError:  # the predictions of some runs are gone; the classes are counted all the same
             continue
-        kind = "control" if "control" in table else "dense"
-        worst = table[table["change"].notna()].head(1).rename(columns={kind: "before"})
-        rows.append(worst.assign(columns=[names] * len(worst), kind=kind, pulled="pulled" in table))
-    kept = ["columns", "name", "n", "before", "accuracy", "low", "high", "change", "kind", "pulled"]
-    parts = [row[kept] for row in rows if len(row)]
+    n_many = sum(len(table) for table in tables.values() if "pulled" not in table)
+    kept = ["columns", "name", "n", "before", "accuracy", "low", "high", "change", "kind", "held"]
+    parts = [_payer(of, table, point, n_many).reindex(columns=kept) for of, table in tables.items()]
+    parts = [part for part in parts if len(part)]
     if not parts:
         return pd.DataFrame(columns=kept)
     return pd.concat(parts, ignore_index=True).sort_values("change", kind="stable", ignore_index=True)
+
+
+def _payer(of: Between, table: pd.DataFrame, point: int, n_many: int) -> pd.DataFrame:
+    """The group of a grouping that loses most, if any, in a row with its interval for so many groups at once."""
+    kind = "control" if "control" in table else "dense"
+    row = table[table["change"].notna()].head(1).rename(columns={kind: "before"})
+    row = row.assign(columns=[of.columns] * len(row), kind=kind, held="pulled" if "pulled" in table else "seeds")
+    keys = _models_at(of, point)
+    if "pulled" in table or row.empty or not keys:
+        return row
+    runs, compared = tuple(run for run, _ in keys), CONTROL if kind == "control" else baselines_of.DENSE
+    try:
+        ends = group_intervals(of, runs, keys[0][1], compared, n_many)
+    except PruneScopeError:
+        return row
+    name = str(row["name"].iloc[0])
+    if ends is None or list(ends.index).count(name) != 1 or ends.loc[name].isna().any():
+        return row
+    return row.assign(**(float(row["before"].iloc[0]) + ends.loc[name]).clip(0, 1), held="together")
+
+
+def _models_at(between: Between, point: int) -> tuple[tuple[str, int], ...]:
+    """Run and level of each network behind an operating point."""
+    models = by_seed(between)
+    models = models[models["point"] == point]
+    return tuple(zip(models["run"].astype(str), models["level"].astype(int), strict=True))
 
 
 @remembered(max_entries=64, show_spinner=False)

@@ -7,6 +7,13 @@ from pages.shared.cache.between import Between
 from pages.shared.names import baseline_name, group_in_words, verb_for
 from pages.views.frontier.words import between_name
 
+HELD = {
+    "pulled": "when pulled towards the mean of all",
+    "together": "(95 %, for all groups at once)",
+    "seeds": "over seeds",
+}
+"""What an interval of `payers` is."""
+
 
 def payer_sentence(table: pd.DataFrame) -> str:
     """Who loses most, how much, and who does under each other grouping; markdown, empty where nobody is known."""
@@ -54,6 +61,6 @@ def _verb(row: pd.Series, verb: str) -> str:
 
 
 def _interval(row: pd.Series) -> str:
+    """What is known of it: of the loss for all groups at once, since the worst of them was picked after looking."""
     half = formats.plus_minus(row["low"], row["high"])
-    held = "when pulled towards the mean of all" if row["pulled"] else "over seeds"
-    return f" {half} {held}" if half else ""
+    return f" {half} {HELD[row['held']]}" if half else ""

@@ -111,7 +111,7 @@ function fitting(paint, text, room) {
 }
 
 const points = (loss, data) => {
-  const value = (-loss / 10).toFixed(1);
+  const value = (-loss / 100).toFixed(1);
   return `${Number(value) === 0 ? "0.0" : value.replace("-", "−")} ${data.words.points}`;
 };
 

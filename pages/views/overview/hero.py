@@ -16,6 +16,7 @@ from PIL import Image
 from engine.analysis.columns import CLASS, VARIANT
 from engine.analysis.curves.flag_picks import largest_loss, sparsest_flag
 from engine.analysis.example_columns import FEW_GROUPS
+from engine.analysis.members.accuracy import ROUNDING
 from engine.analysis.members.permutation import PayLine, n_paying
 from engine.errors import PruneScopeError
 from engine.store.images import images_name
@@ -91,24 +92,25 @@ def _row(flags: pd.DataFrame) -> pd.Series | None:
 
 
 def payload(hero: Hero | None, source: Source, experiment: Experiment) -> dict[str, Any] | None:
-    """All that the picture needs: names, losses in tenths of a point, texts, a sheet of thumbnails if there are any."""
+    """All that the picture needs: names, losses in hundredths of a point, texts, a sheet of thumbnails if any."""
     if hero is None:
         return None
     pays, order = hero.pays, _order(hero)
     images = _thumbnails(hero, source, experiment, order) if hero.tiled else None
     gone = max(GONE, 3 * hero.line.loss)
     sheet, grey = images if images is not None else ("", True)
-    losses = np.rint(1000 * pays.losses[:, order].T).astype(int)
+    # Rounded down, so that only who loses as much as the line is drawn as paying.
+    losses = np.floor(10_000 * (pays.losses[:, order].T + ROUNDING)).astype(int)
     content = {
         "look": "tiles" if hero.tiled else "bars",
         "parties": [pays.parties[place] for place in order],
         "losses": losses.tolist(),
-        "total_losses": np.rint(1000 * pays.total_losses).astype(int).tolist(),
+        "total_losses": np.rint(10_000 * pays.total_losses).astype(int).tolist(),
         "total": [formats.percent(value) for value in pays.total],
         "sparsity": [formats.sparsity(value) for value in pays.sparsity],
         "stop": hero.stop,
-        "pays": round(1000 * hero.line.loss),
-        "gone": round(1000 * (gone if hero.tiled else max(gone, 1.25 * float(pays.losses[hero.stop].max())))),
+        "pays": round(10_000 * hero.line.loss),
+        "gone": round(10_000 * (gone if hero.tiled else max(gone, 1.25 * float(pays.losses[hero.stop].max())))),
         "sprite": sheet,
         "grey": grey,
         "side": SIDE,

@@ -85,8 +85,8 @@ def test_losses_of_writers_are_pulled(open_page: OpenPage, root: Path) -> None:
     assert rows["change"].is_monotonic_increasing
     paying = load_points.payers(asked, number, "dense")
     mine = paying[paying["columns"] == ("writer",)]
-    assert mine["pulled"].all() and mine["change"].tolist() == [rows["change"].min()]
-    assert not paying.loc[paying["columns"] == ("class",), "pulled"].any()
+    assert (mine["held"] == "pulled").all() and mine["change"].tolist() == [rows["change"].min()]
+    assert (paying.loc[paying["columns"] == ("class",), "held"] == "together").all()
     assert "when pulled towards the mean of all" in payer_sentence(mine)
     answer = formats.unmarked(str(app.main.markdown[0].value))
     assert answer.startswith("Close call: ") and re.search(

@@ -126,7 +126,8 @@ def test_the_shipped_picture_is_small_and_says_its_finding() -> None:
     content = hero.payload(found, DEMO, experiment)
     assert content is not None and len(json.dumps(content)) < 300_000
     losses = found.pays.losses[found.stop]
-    n = int((losses.round(3) >= found.line.loss).sum())
+    n = int((losses >= found.line.loss - 1e-9).sum())
+    assert sum(row[found.stop] >= content["pays"] for row in content["losses"]) == n, "the picture counts the same"
     assert f"{n} of {len(losses)} writers" in content["words"]["alt"] and n == found.n_paying
     pay = formats.from_points_on(found.line.loss)
     assert f"{n} of {len(losses)} writers lose {pay}; by chance alone 0 to" in hero.chance_sentence(found)
