@@ -1,7 +1,8 @@
 """A random walk in a real browser over five studies meets no exception and no error in console or server.
 
-150 steps in all, most of them where everybody may do everything, others as an editor who starts and stops jobs and as a
-viewer; `PRUNESCOPE_FULL=1` takes 1,000, `PRUNESCOPE_WALK_STEPS` any number, `PRUNESCOPE_SEED` draws others.
+150 steps in all, most of them where everybody may do everything, others as an editor who starts and stops jobs, as a
+viewer, and in a demonstration of read-only studies; `PRUNESCOPE_FULL=1` takes 1,000, `PRUNESCOPE_WALK_STEPS` any
+number, `PRUNESCOPE_SEED` draws others.
 """
 
 import os
@@ -17,19 +18,20 @@ from engine.jobs.stop_job import ask_to_stop, see_it_end
 from pages.shared.menu import MENU
 from tests.browser.conftest import USUAL, WAIT_MILLISECONDS, Watched
 from tests.support.dashboard.browser_walk import BUTTONS, JOB_BUTTONS, Walker
+from tests.support.harness.read_only import read_only
 from tests.support.harness.seed import SEED, seeded
 from tests.support.server import Served, serve
 
 pytestmark = pytest.mark.quiet
 N_STEPS = int(os.environ.get("PRUNESCOPE_WALK_STEPS") or (1000 if os.environ.get("PRUNESCOPE_FULL") else 150))
-N_OPEN, N_SIGNED_IN = N_STEPS - 2 * (N_STEPS // 5), N_STEPS // 5
+N_OPEN, N_OTHERS = N_STEPS - 3 * (N_STEPS // 6), N_STEPS // 6
 MOST_MISSED = 0.1
 """Of the steps that may meet nothing, because a rerun took it away."""
 SEES_ALL = 500
 """So many steps lead to every page."""
 START = "/frontier?study=made"
 HEADER = "X-Forwarded-Email"
-ANYBODY, EDITOR, VIEWER = "anybody", "ada@example.org", "vic@example.org"
+ANYBODY, EDITOR, VIEWER, VISITOR = "anybody", "ada@example.org", "vic@example.org", "visitor"
 
 
 def walk(watched: Watched, served: Served, n_steps: int, who: str) -> None:
@@ -77,21 +79,38 @@ def behind_a_proxy(studies: Path, tmp_path: Path) -> Iterator[Served]:
         assert not job.is_live()
 
 
+def walk_as(who: str, served: Served, browser: Browser, test: pytest.Item) -> None:
+    """A walk of somebody whom a proxy names, in a browser of their own."""
+    expect.set_options(timeout=WAIT_MILLISECONDS)
+    with browser.new_context(extra_http_headers={HEADER: who}, **USUAL) as context:
+        context.set_default_timeout(WAIT_MILLISECONDS)
+        watched = Watched(context.new_page(), served.address, test)
+        watched.listen()
+        walk(watched, served, N_OTHERS, who)
+
+
 def jobs_in(studies: Path) -> list[Job]:
     """All jobs of all studies."""
     return [job for study in sorted(studies.iterdir()) for job in jobs_of(study)]
 
 
-@pytest.mark.timeout(120 + 20 * N_SIGNED_IN)
+@pytest.mark.timeout(120 + 20 * N_OTHERS)
 @pytest.mark.parametrize("who", [EDITOR, VIEWER])
 def test_no_walk_breaks_a_page_for(
     who: str, behind_a_proxy: Served, browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    expect.set_options(timeout=WAIT_MILLISECONDS)
-    with browser.new_context(extra_http_headers={HEADER: who}, **USUAL) as context:
-        context.set_default_timeout(WAIT_MILLISECONDS)
-        watched = Watched(context.new_page(), behind_a_proxy.address, request.node)
-        watched.listen()
-        walk(watched, behind_a_proxy, N_SIGNED_IN, who)
+    walk_as(who, behind_a_proxy, browser, request.node)
     if who == VIEWER:
         assert not jobs_in(tmp_path / "studies"), "a viewer starts nothing"
+
+
+@pytest.mark.timeout(120 + 20 * N_OTHERS)
+def test_no_walk_breaks_a_page_of_a_demonstration(
+    studies: Path, browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    shutil.copytree(studies, tmp_path / "studies")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "studies").rglob("*")}
+    log = tmp_path / "server.log"
+    with read_only(tmp_path / "studies"), serve(tmp_path / "studies", log, PRUNESCOPE_ACCESS="demo") as served:
+        walk_as(VISITOR, served, browser, request.node)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "studies").rglob("*")} == before

@@ -3,12 +3,10 @@
 import contextlib
 import io
 import logging
-import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,19 +28,19 @@ def missing_packages() -> list[str]:
 
 def onnx_content(network: nn.Module, images: Tensor) -> bytes:
     """The network as an ONNX file that takes batches of such images, however many."""
-    with tempfile.TemporaryDirectory() as folder, _quiet():
-        path = Path(folder) / "model.onnx"
-        torch.onnx.export(
+    with _quiet():
+        program = torch.onnx.export(
             network,
             (images,),
-            path,
+            None,
             dynamo=True,
             dynamic_shapes=({0: Dim("n")},),
-            external_data=False,
             input_names=[INPUT],
             output_names=[OUTPUT],
         )
-        return path.read_bytes()
+    assert program is not None, "the exporter gives its program where it writes no file"
+    content: bytes = program.model_proto.SerializeToString()
+    return content
 
 
 def onnx_session(content: bytes) -> Any:

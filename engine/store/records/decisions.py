@@ -118,7 +118,7 @@ def propose(
 
 def approve(study: Study, key: str, who: str, note: str = "") -> Decision:
     """The decision, approved by somebody other than who proposed it; what it supersedes is so from now on."""
-    decision, name = read_decision(study, key), _signed_name(who)
+    name, decision = _signed_name(who), read_decision(study, key)
     if _same(name, decision.events[0].who):
         raise PruneScopeError(f"{name} proposed this decision; somebody else has to approve it.")
     if decision.supersedes:

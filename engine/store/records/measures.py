@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from engine.access import check_may_write
 from engine.errors import PruneScopeError
 from engine.store.files import one_at_a_time, write_file
 from engine.store.parquet import from_parquet, to_parquet
@@ -18,6 +19,7 @@ SAME = ["run", "level", "batch", "device"]
 
 def write_measures(study: Study, rows: Sequence[dict[str, Any]]) -> None:
     """Keep these rows, which have the columns of COLUMNS, beside those that are there."""
+    check_may_write("what was measured")
     with one_at_a_time(study.path):
         table = pd.concat([read_measures(study), pd.DataFrame(rows, columns=list(COLUMNS))], ignore_index=True)
         table = table.drop_duplicates(SAME, keep="last").sort_values(SAME, ignore_index=True)

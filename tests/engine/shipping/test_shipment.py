@@ -11,6 +11,7 @@ import pytest
 import torch
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from safetensors.torch import save_file
 
 import prunescope as ps
 from engine.commands import main
@@ -28,8 +29,10 @@ from engine.store.records.measures import measured_models, read_measures
 from engine.store.study import Study
 from engine.store.verification.verify import set_aside, verify_study
 from tests.support.decision_records import made_record
+from tests.support.harness.bare import run_with_only
 
 ROOT = Path("unused")
+TOP = Path(__file__).resolve().parents[3]
 BASE = validate_spec(
     RunSpec("digits", "lenet", "l1_structured", levels=2, share=0.4, epochs=5, learning_rate=0.1, batch_size=64)
 )
@@ -89,18 +92,22 @@ def test_every_file_answers_as_recorded(study: ps.Study, tmp_path: Path, point: 
     assert main(["check", str(tmp_path / "out")]) == 0
 
 
-def test_the_loader_needs_torch_and_safetensors_alone(study: ps.Study, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("point", "level"), [("structured", 2), ("static", 1), ("dynamic", 1)])
+def test_the_loader_needs_torch_and_safetensors_alone(study: ps.Study, tmp_path: Path, point: str, level: int) -> None:
+    """Also on a processor without the newest instructions, whose own products of eight-bit integers overflow."""
     folder = tmp_path / "out"
-    study.ship(key_of("structured"), 2, folder)
-    np.save(tmp_path / "images.npy", images())
+    study.ship(key_of(point), level, folder)
+    save_file({"images": torch.from_numpy(images())}, folder / "images.safetensors")
     script = (
-        "import sys, numpy, torch; from load_model import load\n"
-        "scores = load('model.safetensors')(torch.from_numpy(numpy.load('../images.npy')))\n"
-        "numpy.save('../answers.npy', scores.argmax(1).numpy())\n"
-        "assert not any(name.split('.')[0] in ('engine', 'prunescope', 'onnx', 'pandas') for name in sys.modules)\n"
+        "import importlib.util, json; from load_model import load; from safetensors.torch import load_file\n"
+        "print(json.dumps(load()(load_file('images.safetensors')['images']).argmax(1).tolist()))\n"
+        "assert not any(map(importlib.util.find_spec, ('engine', 'prunescope', 'onnx', 'pandas', 'numpy')))\n"
     )
-    subprocess.run([sys.executable, "-c", script], cwd=folder, check=True, env={"PYTHONPATH": str(folder)})
-    assert np.array_equal(np.load(tmp_path / "answers.npy"), answers(study, "structured", 2))
+    done = run_with_only(
+        ["torch", "safetensors"], script, folder, ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == answers(study, point, level).tolist()
 
 
 @pytest.mark.parametrize("point", ["static", "dynamic"])
@@ -162,6 +169,18 @@ def test_a_full_disk_leaves_nothing(study: ps.Study, tmp_path: Path, monkeypatch
 
             write_folder(tmp_path / "to" / "out", {"a": b"1"})
     assert list((tmp_path / "to").iterdir()) == []
+
+
+def test_where_nothing_large_can_be_written_nothing_is_left(study: ps.Study, tmp_path: Path) -> None:
+    """The system refuses every file beyond 20 kB, wherever it lies: smaller than any model."""
+    words = ["ship", key_of("finetuned"), "--study", str(study.path), "--level", "1", "--to", str(tmp_path / "out")]
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        f"from engine.commands import main; sys.exit(main({[*words, '--device', 'cpu']!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=TOP, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "Cannot write" in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
