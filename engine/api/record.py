@@ -14,7 +14,7 @@ import pandas as pd
 from engine import __version__
 from engine.api.answers import ExampleSet, Recorded
 from engine.errors import PruneScopeError
-from engine.exchange.mapping import DENSE
+from engine.exchange.mapping import names_dense
 from engine.run_spec import RunSpec
 from engine.store.claims import claim
 from engine.store.files import remove_folder
@@ -41,14 +41,14 @@ def record_model(study: Study, spec: RunSpec, tested: ExampleSet, model: Recorde
         if present:
             return present
         study.write_examples(tested.name, _example_table(tested), _class_table(tested))
-        if spec.technique not in DENSE:
+        if not names_dense(spec.technique):
             own = next((run for run in runs if run.is_of(spec)), None)
             models = [*(own.models if own else _dense_models(runs)), model]
             takes_dense = own.has_shared_dense if own else bool(models[:-1])
             key = _write(study, tested, spec, models, takes_dense)
             _remove(study, {run.key for run in (own, *_dense_runs(runs)) if run} - {key})
             return key
-        waiting = [run for run in runs if run.spec.technique not in DENSE and not run.has_dense]
+        waiting = [run for run in runs if not names_dense(run.spec.technique) and not run.has_dense]
         keys = [_write(study, tested, run.spec, [model, *run.models], True) for run in waiting]
         _remove(study, {run.key for run in waiting} - set(keys))
         return keys[0] if keys else _write(study, tested, spec, [model], True)
@@ -105,7 +105,7 @@ def _models(study: Study, key: str) -> tuple[Recorded, ...]:
 
 
 def _dense_runs(runs: Iterable[_Run]) -> list[_Run]:
-    return [run for run in runs if run.spec.technique in DENSE]
+    return [run for run in runs if names_dense(run.spec.technique)]
 
 
 def _dense_models(runs: Iterable[_Run]) -> list[Recorded]:
@@ -117,7 +117,7 @@ def _dense_models(runs: Iterable[_Run]) -> list[Recorded]:
 def _run_with(runs: Sequence[_Run], spec: RunSpec, model: Recorded) -> str:
     """Key of the run that has this very model already, or nothing; one with other answers in its place is refused."""
     for run in runs:
-        is_shared = spec.technique in DENSE and run.has_shared_dense
+        is_shared = names_dense(spec.technique) and run.has_shared_dense
         for other in run.models if run.is_of(spec) or is_shared else ():
             if other.sparsity != model.sparsity or (not run.is_of(spec) and other.sparsity > 0):
                 continue

@@ -48,6 +48,7 @@ def add(commands: "_SubParsersAction[ArgumentParser]") -> None:
     parser.add_argument("--set", action="append", default=[], metavar="ROLE=VALUE", help="one value for the whole file")
     parser.add_argument("--groups", help="columns of groups, set apart by commas (default: all that are left)")
     parser.add_argument("--attributes", help="columns of numbers, set apart by commas")
+    parser.add_argument("--leave-out", metavar="COLUMNS", help="columns that are no groups, set apart by commas")
     parser.add_argument(
         "--sidecar", help="JSON with columns, constants, models, classes (default: FILE.json, if there)"
     )
@@ -92,7 +93,7 @@ def _source(file: FoundFile, sidecar: str | None) -> Source:
 
 def _mapping(options: Namespace) -> ColumnMapping:
     """What the options say of the columns."""
-    lists = {name: getattr(options, name) for name in ("groups", "attributes")}
+    lists = {name: getattr(options, name) for name in ("groups", "attributes", "leave_out")}
     return mapping_from_json(
         {
             "columns": _pairs(options.map, "--map"),

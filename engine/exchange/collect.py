@@ -164,13 +164,20 @@ class RowBatch:
             self._needed(codes, rows, column)
             own = collected.labels.add(codes[rows], texts, rows + collected.place(self.first_row))
             self._fill_in(collected, "label", collected.label, Said(example, own, rows, column, collected.labels))
-        self._add_groups(collected, example, rows)
+        try:
+            self._add_groups(collected, example, rows)
+            self._add_attributes(collected, example, rows)
+        except PruneScopeError as error:
+            hint = "leave the column out (--leave-out) if it is about models or free text."
+            raise PruneScopeError(f"{str(error).rstrip('.')}; {hint}") from None
+        return example
+
+    def _add_attributes(self, collected: ExampleSet, example: np.ndarray, rows: np.ndarray) -> None:
         for name in self.mapping.attributes:
-            values = with_room(collected.attributes.get(name, np.zeros(0)), n_examples, np.nan)
+            values = with_room(collected.attributes.get(name, np.zeros(0)), len(collected.ids.number), np.nan)
             own = numbers(self.columns[name], name, self.first_row, self.decimal)[rows]
             collected.attributes[name] = values
             self._fill_in(collected, name, values, Said(example, own, rows, name))
-        return example
 
     def _add_groups(self, collected: ExampleSet, example: np.ndarray, rows: np.ndarray) -> None:
         for name in self.mapping.groups:

@@ -6,25 +6,25 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from engine.errors import unknown_name
-from engine.exchange.mapping import DENSE, ROLES, ColumnMapping, ModelFacts
+from engine.exchange.mapping import ROLES, ColumnMapping, ModelFacts, names_dense
 
 _MODEL_NAME = re.compile(r"^(?P<technique>[^@#]+?)(?:@(?P<sparsity>0?\.\d+|0|\d{1,2}(?:\.\d+)?%))?(?:#(?P<seed>\d+))?$")
 
 
 def fill_in_defaults(mapping: ColumnMapping, names: Sequence[str], floats: Collection[str]) -> ColumnMapping:
     """The mapping with what it leaves open guessed from the columns' names; `floats` are columns of fractions."""
-    for column in mapping.used_columns:
+    for column in (*mapping.used_columns, *mapping.leave_out):
         if column not in names:
             raise unknown_name(column, list(names), "column")
     if not mapping.guess:
         return mapping
     columns = _guessed_columns(mapping, names)
-    taken = {*columns.values(), *mapping.used_columns}
+    taken = {*columns.values(), *mapping.used_columns, *mapping.leave_out}
     left = [name for name in names if name not in taken and name and not name.startswith("Unnamed:")]
     models, layout = mapping.models, mapping.layout
     if layout == "wide" or "prediction" not in columns:
-        layout = "wide"
         models = models or {name: facts for name in left if (facts := guessed_model(name))}
+        layout = "wide" if models or "sparsity" not in columns else layout
         left = [name for name in left if name not in models]
     groups, attributes = mapping.groups, mapping.attributes
     if not groups and not attributes:
@@ -37,7 +37,7 @@ def fill_in_defaults(mapping: ColumnMapping, names: Sequence[str], floats: Colle
 
 def _guessed_columns(mapping: ColumnMapping, names: Sequence[str]) -> dict[str, str]:
     """Role -> column: those of the mapping, and those whose name or other name is that of a role."""
-    taken, columns = set(mapping.used_columns), dict(mapping.columns)
+    taken, columns = {*mapping.used_columns, *mapping.leave_out}, dict(mapping.columns)
     by_name = {name.casefold().replace(" ", "_").replace("-", "_"): name for name in reversed(names)}
     for role, (_, aliases) in ROLES.items():
         if role in columns or role in mapping.constants:
@@ -56,6 +56,6 @@ def guessed_model(name: str) -> ModelFacts | None:
         return None
     technique, sparsity, seed = match["technique"].strip(), match["sparsity"], int(match["seed"] or 0)
     if sparsity is None:
-        return ModelFacts(technique="dense", sparsity=0.0, seed=seed) if technique in DENSE else None
+        return ModelFacts(technique="dense", sparsity=0.0, seed=seed) if names_dense(technique) else None
     share = float(sparsity[:-1]) / 100 if sparsity.endswith("%") else float(sparsity)
     return ModelFacts(technique=technique, sparsity=share, seed=seed)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from engine.errors import PruneScopeError
 from engine.exchange.cells import FACTS, refused, shown
 from engine.exchange.example_set import ExampleSet, PredictionTable
-from engine.exchange.mapping import DENSE, IDENTITY, MODEL_NUMBERS, ColumnMapping
+from engine.exchange.mapping import DEFAULTS, IDENTITY, MODEL_NUMBERS, ColumnMapping, names_dense
 from engine.run_spec import RunSpec
 from engine.store.parquet import to_parquet
 from engine.store.run_tables import LevelResult, row_tables, run_columns
@@ -41,12 +41,15 @@ def runs_by_level(models: pd.DataFrame) -> dict[RunKey, list[Leveled]]:
     members: dict[RunKey, list[Any]] = {}
     for row in rows:
         members.setdefault(tuple(getattr(row, name) for name in RUN), []).append(row)
-    dense = {(row.network, row.seed): row for row in reversed(rows) if row.technique in DENSE and row.sparsity == 0}
-    served = {(row.network, row.seed) for row in rows if row.technique not in DENSE}
+    shared = {run for run, own in members.items() if len(own) == 1 and _is_shared(own[0])}
+    unpruned = [row for own in members.values() for row in own if _is_dense(row) and names_dense(row.technique)]
+    unpruned += [members[run][0] for run in shared]
+    dense = {(row.network, row.seed): row for row in reversed(unpruned)}
+    served = {(own[0].network, own[0].seed) for run, own in members.items() if run not in shared}
     return {
         run: _levels(run, own, dense.get((own[0].network, own[0].seed)))
         for run, own in members.items()
-        if own[0].technique not in DENSE or (own[0].network, own[0].seed) not in served
+        if run not in shared or (own[0].network, own[0].seed) not in served
     }
 
 
@@ -95,6 +98,12 @@ def _levels(run: RunKey, rows: list[Any], dense: Any) -> list[Leveled]:
             run_name = f"technique {facts['technique']!r}, seed {facts['seed']:g}"
             raise refused("level", None, f"{later.level:g} stands for two models of {run_name}.")
     return found
+
+
+def _is_shared(row: Any) -> bool:
+    """Whether a run's only model is dense, and its technique says so or nothing."""
+    says_nothing = row.technique == DEFAULTS["technique"] and not row.run
+    return _is_dense(row) and (names_dense(row.technique) or says_nothing)
 
 
 def _is_dense(row: Any) -> bool:

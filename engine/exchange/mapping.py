@@ -70,7 +70,12 @@ DEFAULTS: Mapping[str, Constant] = {
     **{"dataset": "imported", "split": "", "network": "model", "technique": "imported"},
     **{"treatment": "unstated", "mitigation": "none", "seed": 0},
 }
-DENSE = ("dense", "none", "baseline", "unpruned")
+_DENSE = ("dense", "none", "baseline", "base", "unpruned", "original", "uncompressed", "unquantized")
+
+
+def names_dense(technique: str) -> bool:
+    """Whether a technique's name says that nothing is pruned."""
+    return technique.strip().casefold() in _DENSE
 
 
 class ModelFacts(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -120,6 +125,8 @@ class ColumnMapping(msgspec.Struct, frozen=True):
     """Role -> the one value that it has for the whole file."""
     groups: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
+    """Columns that mean nothing here, and are not guessed to be groups."""
     models: dict[str, ModelFacts] = {}
     """Wide: column of a model -> technique, sparsity, seed, ..."""
     classes: tuple[ClassFacts, ...] = ()
@@ -150,6 +157,7 @@ def merge_mappings(sidecar: ColumnMapping, given: ColumnMapping) -> ColumnMappin
         constants=sidecar.constants | given.constants,
         groups=given.groups if complete or given.groups else sidecar.groups,
         attributes=given.attributes if complete or given.attributes else sidecar.attributes,
+        leave_out=given.leave_out or sidecar.leave_out,
         models=given.models if complete or given.models else sidecar.models,
         classes=given.classes or sidecar.classes,
         guess=given.guess and sidecar.guess,
@@ -165,6 +173,7 @@ def only_columns(mapping: ColumnMapping, names: Sequence[str]) -> ColumnMapping:
         columns={role: column for role, column in mapping.columns.items() if column in there},
         groups=tuple(name for name in mapping.groups if name in there),
         attributes=tuple(name for name in mapping.attributes if name in there),
+        leave_out=tuple(name for name in mapping.leave_out if name in there),
         models={column: facts for column, facts in mapping.models.items() if column in there},
     )
 
@@ -177,9 +186,10 @@ def class_facts_of(classes: pd.DataFrame) -> tuple[ClassFacts, ...]:
     )
 
 
-def validate_mapping(mapping: ColumnMapping, is_alone: bool = True) -> ColumnMapping:
+def validate_mapping(mapping: ColumnMapping, names: Sequence[str] = (), is_alone: bool = True) -> ColumnMapping:
     """The mapping, refused where it cannot be followed; a file that is not alone may leave labels to another."""
-    _refuse_missing_roles(mapping, NEEDED if is_alone else tuple(role for role in NEEDED if role != "label"))
+    needed = NEEDED if is_alone else tuple(role for role in NEEDED if role != "label")
+    _refuse_missing_roles(mapping, needed, names)
     if mapping.layout == "wide":
         _refuse_missing_models(mapping)
     used = mapping.used_columns
@@ -197,20 +207,26 @@ def validate_mapping(mapping: ColumnMapping, is_alone: bool = True) -> ColumnMap
     return mapping
 
 
-def _refuse_missing_roles(mapping: ColumnMapping, needed: Sequence[str]) -> None:
+def _refuse_missing_roles(mapping: ColumnMapping, needed: Sequence[str], names: Sequence[str]) -> None:
     per_model = ("prediction", "sparsity") if mapping.layout == "wide" else ()
     missing = [role for role in needed if not mapping.says(role) and role not in per_model]
     if missing and not mapping.models:
         missing += [role for role in per_model if not mapping.says(role)]
+    if not missing:
+        return
+    meanings = "; ".join(f"{role} ({ROLES[role][0].rstrip('.').lower()})" for role in missing)
+    sentence = f"{len(missing)} columns are missing: {meanings}; name a column for each"
     if len(missing) == 1:
         meaning, aliases = ROLES[missing[0]]
-        raise PruneScopeError(
-            f"Column {missing[0]} is missing: {meaning.rstrip('.').lower()}; name a column for it, such as "
-            f"{', '.join(aliases[:3])}."
-        )
-    if missing:
-        meanings = "; ".join(f"{role} ({ROLES[role][0].rstrip('.').lower()})" for role in missing)
-        raise PruneScopeError(f"{len(missing)} columns are missing: {meanings}. Name a column for each.")
+        sentence = f"Column {missing[0]} is missing: {meaning.rstrip('.').lower()}; name a column for it, such as "
+        sentence += ", ".join(aliases[:3])
+    left = [shown(name, 30) for name in names if name not in mapping.columns.values()]
+    if left:
+        flags = " ".join(f"--map {role}=COLUMN" for role in missing)
+        sentence += f", or say which of {', '.join(left[:8])}{', …' * (len(left) > 8)} it is ({flags})"
+    if missing == ["sparsity"]:
+        sentence += "; one for the whole file may stand in its name, as in magnitude@0.9#1.csv"
+    raise PruneScopeError(f"{sentence}.")
 
 
 def _refuse_missing_models(mapping: ColumnMapping) -> None:
@@ -221,6 +237,17 @@ def _refuse_missing_models(mapping: ColumnMapping) -> None:
     for column, facts in mapping.models.items():
         if facts.sparsity is None and facts.bits is None and not mapping.says("sparsity"):
             raise refused(column, None, "its sparsity is missing; say it under models.")
+
+
+def refuse_unnamed_models(mapping: ColumnMapping) -> None:
+    """Refuse a wide table of which only dense models are known by name: others may pass for groups."""
+    pruned = [facts for facts in mapping.models.values() if facts.sparsity or facts.bits]
+    if mapping.guess and mapping.layout == "wide" and mapping.groups and not pruned:
+        raise PruneScopeError(
+            f"Only {', '.join(map(shown, mapping.models))} is known as a model, and it is not pruned; name the other "
+            f"columns of predictions like magnitude@0.9#0, or say that {', '.join(map(shown, mapping.groups[:4]))} "
+            "are groups (--groups)."
+        )
 
 
 def check_file_name(name: object, role: str, column: str | None = None, row: int | None = None) -> None:

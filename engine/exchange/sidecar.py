@@ -42,6 +42,7 @@ def mapping_from_json(values: object) -> ColumnMapping:
         constants={role: _constant(role, value) for role, value in constants.items()},
         groups=_column_list(values, "groups"),
         attributes=_column_list(values, "attributes"),
+        leave_out=_column_list(values, "leave_out"),
         models={column: _model(column, facts) for column, facts in _object(values, "models").items()},
         classes=tuple(_class(facts) for facts in _list(values, "classes")),
         guess=_typed(guess, bool, f"guess in the mapping should be true or false, not {shown(guess)}."),

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from engine.errors import PruneScopeError
 from engine.exchange.cells import refused, shown
 from engine.exchange.limits import LIMITS
+from engine.exchange.mapping import ROLES
 from engine.exchange.sources.every_eval_ever import instance_batches
 from engine.exchange.sources.json_lines import json_batches, json_columns, open_binary
 from engine.exchange.sources.lm_eval import sample_batches
@@ -160,10 +161,11 @@ def _open_parquet(path: Path) -> Table:
             raise PruneScopeError(
                 f"The file has {file.metadata.num_columns:,} columns; allowed are {LIMITS.columns:,}."
             )
-        for column in file.schema_arrow:
-            if pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
-                raise refused(column.name, None, f"it holds {column.type}, not one value a row.")
-        names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+        nested = {column.name: column.type for column in file.schema_arrow if pa.types.is_nested(column.type)}
+        for name in ROLES.keys() & nested.keys():
+            raise refused(name, None, f"it holds {nested[name]}, not one value a row.")
+        left_out = {name for name in file.schema_arrow.names if name in nested or name.startswith("__index_level_")}
+        names = [name for name in file.schema_arrow.names if name not in left_out]
         return Table(path, "parquet", _checked(names))
 
 

@@ -15,7 +15,14 @@ from engine.exchange.cells import WHOLE, encoded, natural
 from engine.exchange.collect import Part, collect_examples
 from engine.exchange.example_set import ExampleSet
 from engine.exchange.guess import fill_in_defaults
-from engine.exchange.mapping import ColumnMapping, class_facts_of, merge_mappings, only_columns, validate_mapping
+from engine.exchange.mapping import (
+    ColumnMapping,
+    class_facts_of,
+    merge_mappings,
+    only_columns,
+    refuse_unnamed_models,
+    validate_mapping,
+)
 from engine.exchange.messages import Cell, FileToRead, Preview, PreviewRequest, Request, Staged, StageRequest
 from engine.exchange.sidecar import read_sidecar
 from engine.exchange.sources.every_eval_ever import instance_columns
@@ -82,9 +89,11 @@ def _part(file: FileToRead, files: Sequence[FileToRead]) -> Part:
     try:
         table, mapping, _ = _open(file, is_alone=len(files) == 1)
         if len(files) == 1 or mapping.says("prediction") or mapping.models:
-            validate_mapping(mapping, is_alone=len(files) == 1)
+            validate_mapping(mapping, table.names, is_alone=len(files) == 1)
         elif not mapping.says("example"):
             raise PruneScopeError("It names no examples: a column such as id or sample_id is missing.")
+        if len(files) == 1 and not file.mapping.groups:
+            refuse_unnamed_models(mapping)
         return Part(file.name, table, mapping)
     except PruneScopeError as error:
         raise PruneScopeError(f"{file.name}: {error}") if len(files) > 1 else error from None

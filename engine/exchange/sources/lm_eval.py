@@ -16,7 +16,7 @@ import pyarrow as pa
 from engine.errors import PruneScopeError
 from engine.exchange.cells import shown
 from engine.exchange.guess import guessed_model
-from engine.exchange.mapping import DENSE, ROLES, ColumnMapping, Constant
+from engine.exchange.mapping import ROLES, ColumnMapping, Constant, names_dense
 from engine.exchange.sources.json_lines import json_objects
 from engine.exchange.sources.several import FoundFile
 
@@ -56,7 +56,7 @@ def model_facts(folder: Path, given: Mapping[str, Constant]) -> dict[str, Consta
     """What is known of the model in a folder: what was given, else by its name and its results_*.json."""
     name = folder.name.rsplit("__", 1)[-1]
     said: dict[str, Constant] = {}
-    if name.casefold() in DENSE or name.casefold().rstrip("0123456789#-_") in DENSE:
+    if names_dense(name) or names_dense(name.rstrip("0123456789#-_")):
         said = {"technique": "dense", "sparsity": 0}
     elif model := guessed_model(name):
         said = model.given()

@@ -76,7 +76,8 @@ def twice(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def nested() -> bytes:
-    return parquet(pa.Table.from_pandas(long_table()).append_column("list", pa.array([[1]] * len(long_table()))))
+    rows = pa.Table.from_pandas(long_table().drop(columns="label"))
+    return parquet(rows.append_column("label", pa.array([[1]] * len(rows))))
 
 
 def declared_rows() -> bytes:
@@ -148,7 +149,7 @@ BAD: dict[str, tuple[Write, str]] = {
     "no example": (without("example"), "Column example is missing"),
     "no label": (without("label"), "Column label is missing"),
     "no sparsity": (without("sparsity"), "Column sparsity is missing"),
-    "no prediction": (without("prediction"), "No column of predictions was found"),
+    "no prediction": (without("prediction"), "Column prediction is missing: the class that the model says"),
     "a name twice": (
         lines(lambda rows: [rows[0].replace(b"age", b"site"), *rows[1:]]),
         "Column 'site': the name stands",
@@ -167,7 +168,7 @@ BAD: dict[str, tuple[Write, str]] = {
         lambda: parquet(pa.table({f"c{i}": [1] for i in range(10_000)})),
         "10,000 columns; allowed are 2,000",
     ),
-    "nested": (nested, "Column 'list': it holds list"),
+    "nested": (nested, "Column 'label': it holds list"),
     "ten thousand million rows declared": (declared_rows, "says it has 10,000,000,000 rows|damaged"),
     # -- cells ----------------------------------------------------------------------------------------------------
     "label missing": (changed("label", 3, None), "Column 'label', row 3: the cell is empty"),
