@@ -89,7 +89,7 @@ MOVES: dict[str, dict[str, tuple[object, ...]]] = {
     },
     "method": {"treatments": ("Rewind", "Finetune")},
 }
-"""The controls of each page that both versions have, and the values that they are moved to in turn, in 0.1.0's words."""
+"""The controls of each page that both versions have, and the values that they are moved to, in 0.1.0's words."""
 
 RENAMED: dict[object, object] = {
     "Max - min": UNFAIRNESS["max_min"].label,

@@ -56,11 +56,11 @@ def show_page(frame: Frame) -> None:
         scale = choose_axis("kept")
 
     # -- what follows --------------------------------------------------------------------------------------------------
-    curves = predictions.subgroup_levels(networks.asked, example_set.name, asked.columns, asked.positive)
+    rates = predictions.subgroup_levels(networks.asked, example_set.name, asked.columns, asked.positive)
     of = (networks.asked, networks.level, asked)
 
     def at_sparsities() -> tuple[pd.DataFrame, pd.DataFrame]:
-        every = curves.assign(sparsity=curves["level"].map(networks.by_level))
+        every = rates.assign(sparsity=rates["level"].map(networks.by_level))
         return every, every[(every["level"] == networks.level).to_numpy()]
 
     curves, table = kept(frame.source, "rates at sparsities", of, at_sparsities)
