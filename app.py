@@ -18,7 +18,8 @@ from pages.views.overview.hero import ways_on
 frame = open_page("app.py")
 asked = (frame.experiment, frame.techniques, frame.treatments, frame.baseline)
 red_flags = catalog.flags(frame.source, frame.experiment, frame.baseline)
-rows, names = frame.keep(red_flags.table), frame.class_names
+rows = kept(frame.source, "kept flags", asked, lambda: frame.keep(red_flags.table))
+names = frame.class_names
 
 # -- the answer, and the picture that shows it ------------------------------------------------------------------------
 found = kept(frame.source, "hero", asked, lambda: hero.find_hero(rows, frame.source, frame.experiment, frame.baseline))
@@ -75,7 +76,7 @@ if len(not_told):
 if len(told) + len(not_told):
     n_classes = catalog.classes(frame.source, frame.experiment)["class"].nunique()
     st.caption(kept(frame.source, "cautions", asked, lambda: words.cautions(rows, n_classes)))
-for sentence in words.left_out(rows):
+for sentence in kept(frame.source, "left out", asked, lambda: words.left_out(rows)):
     st.caption(sentence)
 if red_flags.no_groups and len(told) + len(not_told):
     st.caption(formats.plain(f"No worst group: {red_flags.no_groups}."))

@@ -1,8 +1,9 @@
-"""What a click costs on each page of the study that ships, over what it cost in version 0.1.0: processor and bytes.
+"""What a click costs on each page, over what it cost in version 0.1.0: processor and bytes.
 
-Both versions are served at once, with one environment and a copy of the study each, and every control is moved in
-turns on both. Bytes are those that reach a browser that has what the page showed just before. The number at the end
-is the processor time of 0.1.0 over that of today, on the page where it is least.
+Both versions are served at once, with one environment and a copy each of the study that 0.1.0 shipped, since it cannot
+read a later one, and every control is moved in turns on both. Bytes are those that reach a browser that has what the
+page showed just before. The number at the end is the processor time of 0.1.0 over that of today, on the page where it
+is least.
 """
 
 import asyncio
@@ -30,13 +31,13 @@ MOST_TIME, MOST_BYTES = 1 / 2, 1 / 3
 N_MOVES = 12
 """So many moves a page has at least, after those that fill caches; each control has four."""
 MOVES: dict[str, dict[str, tuple[object, ...]]] = {
-    "": {"treatments": ("Restart", "Keep training")},
+    "": {"treatments": ("Rewind", "Finetune")},
     "class_curves": {
         "technique": ("Layer magnitude", "Layer random"),
         "spotlight": ("3", "4"),
         "axis": ("sparsity", "weights kept"),
         "seeds": ("with bands", "mean"),
-        "measure": ("Gap average to worst", "Gap best to worst"),
+        "measure": ("Mean - min", "Max - min"),
     },
     "writers": {
         "level": ("59.0 %", "67.2 %"),
@@ -71,7 +72,7 @@ MOVES: dict[str, dict[str, tuple[object, ...]]] = {
     "frontier": {
         "weight": ("10", "0.1"),
         "threshold": (97.0, 95.0),
-        "measure": ("Gap average to worst", "Gap best to worst"),
+        "measure": ("Mean - min", "Max - min"),
         "axis": ("weights kept", "sparsity"),
     },
     "distortion": {
@@ -86,13 +87,23 @@ MOVES: dict[str, dict[str, tuple[object, ...]]] = {
         "model": ("Plain", "Paper's"),
         "scale": ("as fitted", "per standard deviation"),
     },
-    "method": {"treatments": ("Restart", "Keep training")},
+    "method": {"treatments": ("Rewind", "Finetune")},
 }
-"""The controls of each page that both versions have, and the values that they are moved to in turn."""
+"""The controls of each page that both versions have, and the values that they are moved to, in 0.1.0's words."""
 
 RENAMED: dict[object, object] = {
     "Max - min": UNFAIRNESS["max_min"].label,
     "Mean - min": UNFAIRNESS["mean_min"].label,
+    "Rewind": "Restart",
+    "Finetune": "Keep training",
+    "mean": "average",
+    "with bands": "bands",
+    "mean of all": "average of all",
+    "|tilt|": "slant",
+    "Gap of accuracy": "Gap in accuracy",
+    "Fairness violation (loss)": "Gap in loss",
+    "Layer magnitude, finetune": "Layer magnitude, keep training",
+    "Global magnitude, rewind": "Global magnitude, restart",
 }
 """Values that have other names now."""
 
@@ -113,12 +124,12 @@ class Clicks:
 
 @contextmanager
 def both_versions(folder: Path) -> Iterator[tuple[Served, Served]]:
-    """Version 0.1.0 and this one, served side by side from a copy each of the study that ships."""
+    """Version 0.1.0 and this one, served side by side from a copy each of the study that 0.1.0 shipped."""
     packed = subprocess.run(["git", "archive", BEFORE], cwd=TOP, check=True, capture_output=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder / "0.1.0", filter="data")
     for name in ("before", "now"):
-        shutil.copytree(TOP / "data", folder / name)
+        shutil.copytree(folder / "0.1.0" / "data", folder / name)
     with (
         serve(folder / "before", folder / "log-before", top=folder / "0.1.0") as before,
         serve(folder / "now", folder / "log-now") as now,
@@ -137,7 +148,7 @@ async def page_clicks(page: str, sides: tuple[Served, Served]) -> dict[str, tupl
     visitors = [Visitor(side.address, page, {"study": "demo"}) for side in sides]
     async with visitors[0], visitors[1]:
         for visitor in visitors:
-            assert not (errors := (await visitor.open()).errors), errors[0]
+            assert not (errors := (await visitor.open()).errors), f"{page or 'overview'}: {errors[0]}"
         n_values = sum(map(len, MOVES[page].values()))
         for number in range(1 + max(2, -(-N_MOVES // n_values))):
             for key, values in MOVES[page].items():
@@ -145,6 +156,8 @@ async def page_clicks(page: str, sides: tuple[Served, Served]) -> dict[str, tupl
                     for side, visitor, cost, said in zip(
                         sides, visitors, clicks[key], (value, RENAMED.get(value, value)), strict=True
                     ):
+                        options = visitor.widgets[key].options
+                        assert not options or said in options, f"{page}, {key}: {said!r} is not among {options}"
                         began = milliseconds(side)
                         moved = await visitor.move(key, said)
                         assert not moved.errors, f"{page or 'overview'}, {key}: {moved.errors[0]}"

@@ -1,8 +1,8 @@
 """20 people watch a job on page Run, each page asking for news every two seconds as browsers do.
 
-Windows with and without them take turns, and the number at the end is the training's pace with them over that without;
-it should be 0.9 at least. `python -m benchmarks watchers`; PRUNESCOPE_SESSIONS and PRUNESCOPE_SECONDS (of one window)
-in the environment change size and length.
+Windows with and without them take turns, and the number at the end is the training's pace with them over that without.
+What they take of the machine's processors, which the training then lacks, may be a tenth. `python -m benchmarks
+watchers`; PRUNESCOPE_SESSIONS and PRUNESCOPE_SECONDS (of one window) in the environment change size and length.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.crowding import crowding
 from benchmarks.pages import milliseconds
 from engine.jobs.job import Job
 from engine.jobs.start_job import start_job
@@ -25,10 +26,10 @@ from tests.support.server import Served, serve
 from tests.support.visitor import Rerun, Visitor
 
 N_SESSIONS = int(os.environ.get("PRUNESCOPE_SESSIONS", "20"))
-SECONDS = float(os.environ.get("PRUNESCOPE_SECONDS", "30"))
+SECONDS = float(os.environ.get("PRUNESCOPE_SECONDS", "20"))
 N_PAIRS = 3
 EVERY_SECONDS = 2.0
-MOST_SECONDS, LEAST_PACE = 1.0, 0.9
+MOST_SECONDS, MOST_SHARE = 1.0, 0.1
 
 
 async def watch(visitor: Visitor, number: int, until: float, met: list[Rerun]) -> None:
@@ -87,22 +88,26 @@ def run() -> float:
         try:
             with serve(folder / "studies", folder / "log") as served:
                 wait_until(lambda: epochs_done(job) > 0, 120)
-                found = asyncio.run(watch_by_turns(served, job))
+                with crowding() as times:
+                    found = asyncio.run(watch_by_turns(served, job))
+                    crowded = times()
                 said = served.said()
         finally:
             stop_job(job, "cancel")
     errors = [text for rerun in (*found.opened, *found.met) for text in rerun.errors]
     opened, p95 = (float(np.quantile([rerun.seconds for rerun in own], 0.95)) for own in (found.opened, found.met))
     without, beside = (float(np.mean(found.paces[is_watched])) for is_watched in (False, True))
+    share = found.milliseconds / 1000 / (N_PAIRS * SECONDS) / (os.cpu_count() or 1)
     print(
         f"{N_SESSIONS} watchers, opened one after the other (95th percentile {opened:.2f} s); "
         f"{len(found.met)} reruns of {found.milliseconds / len(found.met):.1f} ms of processor, "
         f"95th percentile {p95:.2f} s; "
-        f"{beside:.1f} epochs a second with them, {without:.1f} without; load average {os.getloadavg()[0]:.1f}",
+        f"{beside:.1f} epochs a second with them, {without:.1f} without; {share:.1%} of the processors; anything took "
+        f"{crowded:.1f} times as long as on a machine of its own",
         flush=True,
     )
     assert not errors and "Traceback" not in said, (errors[:1], said)
-    assert p95 <= MOST_SECONDS, f"95th percentile {p95:.2f} s; allowed is {MOST_SECONDS:.0f} s"
-    ratio = beside / without
-    assert ratio >= LEAST_PACE, f"{ratio:.2f} of the pace without watchers; asked is {LEAST_PACE}"
-    return ratio
+    most = MOST_SECONDS * crowded
+    assert p95 <= most, f"95th percentile {p95:.2f} s; allowed are {most:.2f} s on a machine so busy"
+    assert share <= MOST_SHARE, f"{share:.1%} of the processors; allowed is {MOST_SHARE:.0%}"
+    return beside / without

@@ -20,6 +20,7 @@ from docs.made.hooker import exemplars_table, nothing_table, sizes_table  # noqa
 from docs.made.images import images_table  # noqa: E402
 from docs.made.mitigation_rules import rules_table  # noqa: E402
 from docs.made.paganini import accuracy_table, slopes_table, split_words  # noqa: E402
+from docs.made.scale import size_words  # noqa: E402
 from docs.made.study import Demo, markdown, open_demo  # noqa: E402
 from docs.made.tran import cut_table, mitigation_table, violation_table  # noqa: E402
 from engine.specs.arithmetic import PORTABLE  # noqa: E402
@@ -28,7 +29,7 @@ from pages.shared.cache.catalog import Source  # noqa: E402
 from pages.shared.formats import unmarked  # noqa: E402
 from pages.views.method.words import paper_sentences  # noqa: E402
 
-FILES = ("README.md", "docs/comparison.md", "data/README.md")
+FILES = ("README.md", "docs/comparison.md", "docs/scale.md", "data/README.md")
 
 
 def contents(demo: Demo) -> str:
@@ -104,6 +105,7 @@ MADE: dict[str, Callable[[Demo], str]] = {
     "images": images_table,
     "risk": risk_table,
     "rules": rules_table,
+    "scale": size_words,
 }
 
 

@@ -14,7 +14,9 @@ from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, controls, points
 from pages.shared.cache.between import Between
+from pages.shared.cache.kept import kept
 from pages.shared.charts.class_look import ClassLook
+from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import explained, technique_name, treatment_name, treatment_phrase, variant_name
@@ -31,7 +33,16 @@ FIRST = "first to fall"
 @body
 def show_page(frame: Frame) -> None:
     """The answer and what it rests on."""
-    every = frame.keep(compared(controls.classes_with_controls(frame.source, frame.experiment), frame.baseline))
+    source, of = frame.source, (frame.experiment, frame.techniques, frame.treatments, frame.baseline)
+    every, totals = kept(
+        source,
+        "class curves",
+        of,
+        lambda: [
+            frame.keep(compared(rows(source, frame.experiment), frame.baseline))
+            for rows in (controls.classes_with_controls, controls.totals_with_controls)
+        ],
+    )
     names = frame.class_names
     above = st.container()
 
@@ -65,7 +76,8 @@ def show_page(frame: Frame) -> None:
             help="The class that is drawn in colour; with three training runs or more, with its band.",
             width=130,
         )
-        fall = first_fall(shown)
+        model = (*of, technique, treatment, mitigation)
+        fall = kept(source, "first fall", model, lambda: first_fall(shown))
         spotlight = numbers.get(label, words.in_spotlight(shown, fall))
         scale = choose_axis("kept")
         seeds = bound.segmented_control(
@@ -76,7 +88,6 @@ def show_page(frame: Frame) -> None:
             help="Bands are 95 % intervals of the average of the runs; one run has none.",
         )
     bands = seeds == "bands"
-    totals = frame.keep(compared(controls.totals_with_controls(frame.source, frame.experiment), frame.baseline))
     totals = totals[totals["mitigation"] == mitigation]
     of_model = totals[(totals["technique"] == technique) & (totals["treatment"] == treatment)]
     models, classes = (
@@ -94,35 +105,40 @@ def show_page(frame: Frame) -> None:
     look = ClassLook(names, {int(k): float(v) for k, v in dense.items()}, scale, frame.dark)
 
     with above:
-        answer(words.fall_sentence(shown, fall, of_model, names))
+        answer(kept(source, "fall", model, lambda: words.fall_sentence(shown, fall, of_model, names)))
         level = int(shown["level"].max() if fall is None else fall["level"])
-        training = training_of(frame.source, frame.experiment, models, level)
-        if details := words.fall_details(shown, fall, names, first_falls(classes)):
+        training = kept(source, "fall training", model, lambda: training_of(source, frame.experiment, models, level))
+        if details := kept(
+            source, "fall details", model, lambda: words.fall_details(shown, fall, names, first_falls(classes))
+        ):
             with st.expander("How sure is this?"):
                 st.markdown(details)
                 if training:
                     st.markdown(f"Level {level}: {training}")
     low, high = look.span
+    looks = (scale, frame.dark)
 
     # -- the classes ---------------------------------------------------------------------------------------------------
     wide, narrow = side_by_side("classes", [7, 3])
     with wide:
         lowest = words.lowest_class(shown)
-        st.markdown(f"## {words.curves_title(shown, lowest, names)}")
-        st.caption(words.curves_subtitle(shown))
+        title = kept(source, "curves title", model, lambda: words.curves_title(shown, lowest, names))
+        st.markdown(f"## {title}")
+        st.caption(kept(source, "curves subtitle", model, lambda: words.curves_subtitle(shown)))
+        drawn = shown
         if seeds == "each run":
-            each = classes.rename(columns={"before": "dense_accuracy"}).assign(controlled=classes["kind"] == CONTROL)
-            figure = charts.seed_chart(each, look, spotlight, lowest)
-            table = words.curve_table(each, names)
-        else:
-            figure = charts.class_chart(shown, look, spotlight, bands, lowest)
-            table = words.curve_table(shown, names)
+            drawn = classes.rename(columns={"before": "dense_accuracy"}).assign(controlled=classes["kind"] == CONTROL)
+
+        def class_figure() -> Drawing:
+            if seeds == "each run":
+                return charts.seed_chart(drawn, look, spotlight, lowest)
+            return charts.class_chart(drawn, look, spotlight, bands, lowest)
+
         show_chart(
-            figure,
+            kept(source, "curves", (model, looks, seeds, spotlight), class_figure),
             "class-curves",
-            f"{formats.unmarked(words.curves_title(shown, lowest, names))}: accuracy of each class against sparsity "
-            f"with {variant_name(shown.iloc[0])}.",
-            table,
+            f"{formats.unmarked(title)}: accuracy of each class against sparsity with {variant_name(shown.iloc[0])}.",
+            lambda: words.curve_table(drawn, names),
             caption=words.curves_key(spotlight, lowest, names),
         )
     with narrow:
@@ -135,7 +151,7 @@ def show_page(frame: Frame) -> None:
             if not facts["n_train"].sum():
                 raise PruneScopeError("the file does not say how many examples of each class were trained on.")
             show_chart(
-                charts.class_histogram(facts, look),
+                kept(source, "class sizes", (model, looks), lambda: charts.class_histogram(facts, look)),
                 "class-histogram",
                 "Number of training examples of each class, in the colours of the curves.",
                 facts,
@@ -145,13 +161,20 @@ def show_page(frame: Frame) -> None:
             st.info(formats.plain(f"The class sizes are not known: {error}"), icon=":material/info:")
 
     # -- the techniques ------------------------------------------------------------------------------------------------
-    same_way = every[(every["treatment"] == treatment) & (every["mitigation"] == mitigation)]
+    same_way = every[((every["treatment"] == treatment) & (every["mitigation"] == mitigation)).to_numpy()]
     others = [key for key in frame.techniques if (same_way["technique"] == key).any()]
     if len(others) > 1:
-        st.markdown(f"## {words.panels_title(same_way, others)}")
+        way = (*of, treatment, mitigation)
+        title = kept(source, "panels title", way, lambda: words.panels_title(same_way, others))
+        st.markdown(f"## {title}")
         st.caption(f"Accuracy of each class under each technique {formats.plain(treatment_phrase(treatment))}.")
         show_chart(
-            charts.technique_panels(same_way, look, others, spotlight),
+            kept(
+                source,
+                "panels",
+                (way, looks, spotlight),
+                lambda: charts.technique_panels(same_way, look, others, spotlight),
+            ),
             "class-multiples",
             f"Class accuracy against sparsity for {len(others)} techniques on the same axes.",
             lambda: words.technique_table(same_way),
@@ -173,9 +196,12 @@ def show_page(frame: Frame) -> None:
             )
         left, right = side_by_side("techniques", [1, 1])
         with left:
-            worst = worst_classes(every[every["mitigation"] == mitigation])
+
+            def total_figure() -> Drawing:
+                return total_chart(totals, worst_classes(every[every["mitigation"] == mitigation]), look, bands)
+
             show_chart(
-                total_chart(totals, worst, look, bands),
+                kept(source, "totals", (of, mitigation, looks, bands), total_figure),
                 "total-accuracy",
                 f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
                 lambda: words.technique_table(totals),
@@ -191,7 +217,12 @@ def show_page(frame: Frame) -> None:
                 st.info(f"**{label} cannot be computed**: {reason}.", icon=":material/info:")
             else:
                 show_chart(
-                    unfairness_chart(gaps, measure, look, bands),
+                    kept(
+                        source,
+                        "gaps",
+                        (of, mitigation, measure, looks, bands),
+                        lambda: unfairness_chart(gaps, measure, look, bands),
+                    ),
                     "unfairness",
                     f"{label} against sparsity by technique.",
                     lambda: words.technique_table(gaps),

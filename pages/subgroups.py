@@ -1,5 +1,6 @@
 """Whose errors grow?"""
 
+import pandas as pd
 import streamlit as st
 
 from engine.analysis.examples.subgroups import RATES
@@ -55,14 +56,19 @@ def show_page(frame: Frame) -> None:
         scale = choose_axis("kept")
 
     # -- what follows --------------------------------------------------------------------------------------------------
-    curves = predictions.subgroup_levels(networks.asked, example_set.name, asked.columns, asked.positive)
-    curves = curves.assign(sparsity=curves["level"].map(networks.by_level))
-    table = curves[curves["level"] == networks.level]
+    rates = predictions.subgroup_levels(networks.asked, example_set.name, asked.columns, asked.positive)
     of = (networks.asked, networks.level, asked)
+
+    def at_sparsities() -> tuple[pd.DataFrame, pd.DataFrame]:
+        every = rates.assign(sparsity=rates["level"].map(networks.by_level))
+        return every, every[(every["level"] == networks.level).to_numpy()]
+
+    curves, table = kept(frame.source, "rates at sparsities", of, at_sparsities)
     with above:
         answer(kept(frame.source, "answer", of, lambda: answer_sentence(table, asked, networks)))
         st.caption(kept(frame.source, "context", of, lambda: context_sentence(table, asked, networks)))
     only = choose_groups(table)
+    looked_at = (of, tuple(only), frame.dark)
     curves, table = of_groups(curves, only), of_groups(table, only)
     if networks.training:
         above.caption(networks.training)
@@ -76,9 +82,15 @@ def show_page(frame: Frame) -> None:
     n_groups = len(table[table["grouping"] != "all"].drop_duplicates(["grouping", "group"]))
     left, right = st.container(key="beside-groups").columns(2, gap="large")
     with left:
-        st.markdown(f"##### {curve_heading(curves, asked)}")
+        heading = kept(frame.source, "rates heading", looked_at, lambda: curve_heading(curves, asked))
+        st.markdown(f"##### {heading}")
         show_chart(
-            charts.curve_chart(curves, asked.rate, str(value), str(scale), frame.dark),
+            kept(
+                frame.source,
+                "rates over sparsity",
+                (looked_at, value, scale),
+                lambda: charts.curve_chart(curves, asked.rate, str(value), str(scale), frame.dark),
+            ),
             "over-sparsity",
             "The rate of each group over sparsity.",
             curves,
@@ -89,7 +101,12 @@ def show_page(frame: Frame) -> None:
     with right:
         st.markdown(f"##### {RATES[asked.rate]} before, and at {formats.sparsity(networks.sparsity)} sparsity")
         show_chart(
-            charts.change_chart(table, asked.rate, frame.dark),
+            kept(
+                frame.source,
+                "rates before and after",
+                looked_at,
+                lambda: charts.change_chart(table, asked.rate, frame.dark),
+            ),
             "dense-compressed",
             f"The rate of each group, {networks.baseline} and pruned, the largest growth on top.",
             table,

@@ -17,6 +17,7 @@ from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import baseline_name, group_name
+from pages.shared.pickers import ExampleSet
 from pages.views.writers import charts, words
 from pages.views.writers.attribute_panels import TILT, attribute_panels, tilt_drawing
 from pages.views.writers.chance import chance_sentence, count_sentence
@@ -88,6 +89,36 @@ def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None) ->
     st.caption(
         "Click a row to see what they wrote. Sorted by what they lose: the top of such a list is always partly luck."
     )
+
+
+def show_lines(
+    example_set: ExampleSet, shown: MemberView, look: charts.Look, changes: pd.DataFrame, curve: Curve
+) -> None:
+    """The lines of one attribute with their tests, and how the attribute is spread."""
+    table, of, member, attribute = shown.table, shown.of, shown.grouping, shown.attribute
+    label = words.attribute_label(attribute or "")
+    show_chart(
+        charts.change_against(table, look, shown.palette, curve_band(curve, charts.attribute_grid(table, look))),
+        "writers-change",
+        f"Change of accuracy against mean {label} of {len(table)} {of.members}, with lines, 95 % bands and a curve "
+        "over all.",
+        table,
+        selects=partial(choose_point, "writers-change"),
+        caption="Lines with 95 % bands; thin: a curve over all.",
+    )
+    left, right = side_by_side("lines", [4, 3])
+    with left:
+        paper = (example_set.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
+        show_table_one(changes, shown, paper)
+    with right:
+        st.markdown(f"### How {formats.plain(label)} is spread")
+        show_chart(
+            charts.attribute_histogram(table, look, shown.palette),
+            "writers-spread",
+            f"How many {of.members} have which mean {label}, by series.",
+            table[[member, *([shown.series] if shown.series else []), "n", attribute]],
+            caption=f"Mean over the {of.examples} of each {formats.plain(of.member)}.",
+        )
 
 
 @body
@@ -174,6 +205,8 @@ def show_page(frame: Frame) -> None:
         before=baseline_name(compared.kind),
     )
 
+    drawn_of = (*asked_for(compared, shown), look, tuple(shown.palette.items()))
+
     # -- people: before against after, and who is hit hardest ----------------------------------------------------------
     with upper:
         left, right = side_by_side("members", [4, 6])
@@ -183,7 +216,7 @@ def show_page(frame: Frame) -> None:
                 f"Accuracy of each {formats.plain(of.member)} before and after pruning; below the dashed line: loss."
             )
             show_chart(
-                charts.before_after(table, look, shown.palette),
+                kept(frame.source, "before after", drawn_of, lambda: charts.before_after(table, look, shown.palette)),
                 "writers-before-after",
                 f"Accuracy before against after pruning of {len(table)} {of.members}; below the dashed line they lose.",
                 table,
@@ -214,7 +247,12 @@ def show_page(frame: Frame) -> None:
         f"not a cause: {formats.plain(of.members)} who differ in one way differ in others too."
     )
     show_chart(
-        attribute_panels(table, look, shown.palette, drawn),
+        kept(
+            frame.source,
+            "attribute panels",
+            drawn_of,
+            lambda: attribute_panels(table, look, shown.palette, drawn),
+        ),
         "writers-attributes",
         f"{formats.unmarked(words.slope_title(rows, attribute))}: change of accuracy of {len(table)} {of.members} "
         f"against mean {', '.join(map(words.attribute_label, drawn))}, with lines and 95 % bands.",
@@ -225,29 +263,11 @@ def show_page(frame: Frame) -> None:
     if {"tilt", "abs_tilt"} & set(drawn):
         st.image(tilt_drawing(frame.dark), width=360, alt=TILT)
         st.caption("Tilt is how far strokes lean; slant is tilt to either side.")
-    with st.expander(f"Lines, tests and spread of {formats.plain(label)}"):
-        show_chart(
-            charts.change_against(table, look, shown.palette, curve_band(curve, charts.attribute_grid(table, look))),
-            "writers-change",
-            f"Change of accuracy against mean {label} of {len(table)} {of.members}, with lines, 95 % bands and a curve "
-            "over all.",
-            table,
-            selects=partial(choose_point, "writers-change"),
-            caption="Lines with 95 % bands; thin: a curve over all.",
-        )
-        left, right = side_by_side("lines", [4, 3])
-        with left:
-            paper = (example_set.spec.dataset, member, attribute) == ("qmnist", "writer", "abs_tilt")
-            show_table_one(changes, shown, paper)
-        with right:
-            st.markdown(f"### How {formats.plain(label)} is spread")
-            show_chart(
-                charts.attribute_histogram(table, look, shown.palette),
-                "writers-spread",
-                f"How many {of.members} have which mean {label}, by series.",
-                table[[member, *([shown.series] if shown.series else []), "n", attribute]],
-                caption=f"Mean over the {of.examples} of each {formats.plain(of.member)}.",
-            )
+    lines = f"Lines, tests and spread of {formats.plain(label)}"
+    fold = st.expander(lines, key="attribute-lines", on_change="rerun")
+    if fold.open:
+        with fold:
+            show_lines(example_set, shown, look, changes, curve)
 
 
 frame = open_page("pages/writers.py")

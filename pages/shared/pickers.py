@@ -147,7 +147,12 @@ def load_examples(frame: Frame) -> ExampleSet:
 
 def choose_populations(frame: Frame) -> Populations:
     """Technique, treatment and sparsity, and what those networks predict; stops where there is nothing to compare."""
-    rows = frame.keep(controls.levels_beside_baselines(frame.source, frame.experiment, frame.baseline))
+    rows = kept(
+        frame.source,
+        "levels beside baselines",
+        (frame.experiment, frame.techniques, frame.treatments, frame.baseline),
+        lambda: frame.keep(controls.levels_beside_baselines(frame.source, frame.experiment, frame.baseline)),
+    )
     if rows.empty:
         stop_with("No run is switched on.", "Choose other techniques or treatments on the left.")
     rows, words = choose_variant(rows, frame, VariantLook())

@@ -41,8 +41,10 @@ def show_member(
         return
     _show_sheets(table, found.images[where], of, dark)
     show_credit(found)
-    with st.expander("As a table"):
-        _show_table(table.assign(example=example_set.example_ids[where]), compared, of, key)
+    fold = st.expander("As a table", key=f"digits-fold{key}", on_change="rerun")
+    if fold.open:
+        with fold:
+            _show_table(table.assign(example=example_set.example_ids[where]), compared, of, key)
 
 
 def summary(row: pd.Series, table: pd.DataFrame, compared: NetworkPair, of: Words) -> str:
