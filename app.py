@@ -10,8 +10,7 @@ from pages.shared.cache import catalog
 from pages.shared.cache.kept import kept
 from pages.shared.experiments import experiment_names
 from pages.shared.frame import open_page, shared_link
-from pages.shared.layout import answer, show_table, side_by_side
-from pages.shared.menu import MENU
+from pages.shared.layout import answer, show_table
 from pages.views.overview import contents, hero, tour, words
 from pages.views.overview.hero import ways_on
 
@@ -30,11 +29,11 @@ if "tour" in st.query_params:
 answer(kept(frame.source, "sentence", asked, lambda: words.hero_sentence(rows, found, frame.experiment, names)))
 hero.draw_hero(kept(frame.source, "payload", asked, lambda: hero.payload(found, frame.source, frame.experiment)))
 link = shared_link()
-ways = st.container(horizontal=True, key="ways-on")
+ways = st.container(horizontal=True, gap="small", key="ways-on")
 for file, label, icon, text in ways_on(found):
-    with ways.container(border=True, width="content", key=f"way-{Path(file).stem}"):
+    with ways.container(width="content", key=f"way-{Path(file).stem}"):
         st.page_link(file, label=f"**{label}**", icon=icon, help=text, query_params=link)
-with ways.container(border=True, width="content", key="way-tour"):
+with ways.container(width="content", key="way-tour"):
     st.page_link(
         "app.py",
         label="**Take the tour**",
@@ -55,6 +54,21 @@ with st.expander("How sure is this?"):
         )
     )
 
+# -- how it was made --------------------------------------------------------------------------------------------------
+spec = catalog.spec(frame.source, frame.experiment)
+levels = catalog.levels(frame.source, frame.experiment)
+seeds = kept(
+    frame.source,
+    "seeds",
+    frame.experiment,
+    lambda: levels.groupby(list(VARIANT), observed=True)["seed"].nunique(),
+)
+with st.expander("How were these networks made?"):
+    st.markdown(
+        f"{formats.plain(protocol.protocol_sentences(spec))} "
+        f"{protocol.difference_sentence(spec, int(seeds.min()), int(seeds.max()))}"
+    )
+
 # -- red flags --------------------------------------------------------------------------------------------------------
 st.markdown(
     "## Red flags",
@@ -66,7 +80,10 @@ told, not_told = kept(frame.source, "told", asked, lambda: words.told_and_not(ro
 SHOWN = "For each technique: how sparse it gets within 1 point, and the class and group that lose most there."
 if len(told):
     flags = kept(frame.source, "flags", asked, lambda: words.flag_table(told, names))
-    show_table(flags, "flags", SHOWN)
+    show_table(flags[: words.MOST_FLAGS], "flags", SHOWN)
+    if len(flags) > words.MOST_FLAGS:
+        with st.expander(f"{formats.count(len(flags) - words.MOST_FLAGS)} more, with smaller losses"):
+            show_table(flags[words.MOST_FLAGS :], "flags-more", SHOWN)
 elif len(not_told):
     st.markdown("No loss of a class or group can be told from chance.")
 if len(not_told):
@@ -80,28 +97,6 @@ for sentence in kept(frame.source, "left out", asked, lambda: words.left_out(row
     st.caption(sentence)
 if red_flags.no_groups and len(told) + len(not_told):
     st.caption(formats.plain(f"No worst group: {red_flags.no_groups}."))
-
-# -- how it was made, and where to look next --------------------------------------------------------------------------
-spec = catalog.spec(frame.source, frame.experiment)
-levels = catalog.levels(frame.source, frame.experiment)
-seeds = kept(
-    frame.source,
-    "seeds",
-    frame.experiment,
-    lambda: levels.groupby(list(VARIANT), observed=True)["seed"].nunique(),
-)
-st.markdown("## How these runs were made")
-st.markdown(
-    f"{formats.plain(protocol.protocol_sentences(spec))} "
-    f"{protocol.difference_sentence(spec, int(seeds.min()), int(seeds.max()))}"
-)
-
-st.markdown("## Ask further")
-half = len(MENU) // 2 + 1
-for column, entries in zip(side_by_side("pages", [1, 1]), (MENU[1:half], MENU[half:]), strict=True):
-    for entry in entries:
-        label = f"**{entry.label}** · {entry.question}"
-        column.page_link(entry.file, label=label, icon=entry.icon, query_params=link)
 
 # -- what is loaded ---------------------------------------------------------------------------------------------------
 everything, called = catalog.load_catalog(frame.source), experiment_names(frame.source)
@@ -125,5 +120,6 @@ show_table(
 for sentence in kept(frame.source, "not whole", (), lambda: contents.not_whole(everything)):
     st.caption(formats.plain(sentence))
 figures = kept(frame.source, "figures", (), lambda: contents.figures(everything))
-for column, (label, (n, text)) in zip(st.columns(4), figures.items(), strict=True):
-    column.metric(label, n, help=text or None, border=True)
+tiles = st.container(horizontal=True)
+for label, (n, text) in figures.items():
+    tiles.metric(label, n, help=text or None, border=True, width=155)

@@ -16,7 +16,7 @@ img002,dog,dog,magnitude,0.9,0,old
 
 open_without_study("pages/bring.py")
 answer("**See your own models here**: a table of predictions from any toolkit is enough. Extra columns become groups.")
-with st.expander("What a file looks like: example, true class, prediction, sparsity"):
+with st.expander("What a file looks like: example, true class, prediction, sparsity", expanded=True):
     st.code(EXAMPLE, language=None)
     st.markdown(
         "One row per model and example, as CSV (UTF-8), JSON lines or Parquet; or one row per example and one column "
@@ -63,7 +63,7 @@ steps.show_preview(seen)
 # -- what it means ----------------------------------------------------------------------------------------------------
 mapping = steps.choose_mapping(seen)
 steps.show_outlook(mapping)
-st.markdown("##### Where it goes")
+st.markdown("## Where it goes")
 target = steps.choose_target(file.name)
 if st.button("Import", type="primary", icon=":material/upload:", disabled=target is None) and target is not None:
     arrival.bring_in([file, *more], sidecar, mapping, target)

@@ -4,6 +4,7 @@ from functools import partial
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.analysis.frontier.choice import choices_by_measure
 from engine.analysis.frontier.three_objectives import techniques_on_front
@@ -16,7 +17,7 @@ from pages.shared.cache.kept import kept
 from pages.shared.cache.points import band, by_seed_and_point, hover_texts
 from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import Frame, open_page
-from pages.shared.layout import answer, show_chart
+from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import measure_name
 from pages.shared.session import candidate
 from pages.views.frontier import axes, charts, side_charts, tables, words
@@ -71,17 +72,19 @@ def show_answer(frame: Frame, asked: Question, found: Answer) -> None:
         st.warning(found.warning, icon=":material/warning:")
     if found.promise is not None:
         st.markdown(f"The promise: {words.promised_words(dict(asked.limits))}; shared by all techniques' sequences.")
-    for text in (found.stakeholders, found.texts[2]):
-        if text:
-            st.markdown(text)
-    card.show_pin(frame, asked, found)
+    if found.stakeholders:
+        st.markdown(found.stakeholders)
+    says, pins = side_by_side("pin", [4, 1])
+    says.markdown(found.texts[2])
+    with pins:
+        card.show_pin(frame, asked, found)
 
 
 def show_charts(frame: Frame, asked: Question, found: Answer) -> None:
     """The frontier beside the groups, before and after."""
     points, choice, table = asked.points, found.choice, found.groups
     assert table is not None and found.front is not None
-    scatter, groups = st.container(key="beside-frontier").columns([2, 1], gap="medium")
+    scatter, groups = side_by_side("frontier", [2, 1])
     with scatter:
         shapes = " Circles: restart; diamonds: keep training." * (
             len({"rewind", "finetune"} & set(frame.treatments)) > 1
@@ -94,14 +97,14 @@ def show_charts(frame: Frame, asked: Question, found: Answer) -> None:
             f"{axis} against {measure_name(asked.measure)} for {survivors} networks; the chosen one is starred.",
             found.front,
             selects=partial(card.open_from_chart, "frontier"),
-            caption=f"Click a point for its card. {out} of {len(points)} networks break a floor (small grey dots)"
+            caption=f"Click a point for its card. {out} of {len(points)} networks miss a floor (grey dots)"
             f"{axes.beyond(points, choice, asked.scale)}. "
             f"Hollow: beaten on both counts.{shapes} Band: 90 % of frontiers with redrawn seeds; whiskers: 95 %.",
         )
     with groups:
         word = words.between_name(asked.between.columns).lower()
         tested = asked.tested
-        least = tested.loc[tested["accuracy"] >= tested["accuracy"].max() - axes.REACH, "lowest"].min()
+        least = tested.loc[tested["accuracy"] >= tested["accuracy"].max() - axes.REACH / 2, "lowest"].min()
         trained = " Unpruned: the same training time." if "control" in table else ""
         most = f" The {side_charts.MOST_GROUPS} of {len(table)} that lose most." * (
             len(table) > side_charts.MOST_GROUPS
@@ -128,12 +131,12 @@ def show_weights(frame: Frame, asked: Question, found: Answer) -> None:
     """The weights at which the choice changes; under other rules, how far each technique goes."""
     points, wins = asked.points, found.wins
     if found.promise is not None:
-        st.markdown("##### How far each technique keeps the promise")
+        st.markdown("## How far each technique keeps the promise")
         table = tables.promise_table(points, found.promise)
         st.dataframe(table, hide_index=True, alt="How far each technique may be pruned.")
         return
     assert wins is not None
-    st.markdown("##### At which weights the choice changes")
+    st.markdown("## At which weights the choice changes")
     weights = [weight for weight in (asked.weight, asked.second_weight) if weight]
     middle = found.middle.place if found.middle is not None and not found.middle.agrees else None
     strip = kept(
@@ -150,7 +153,7 @@ def show_weights(frame: Frame, asked: Question, found: Answer) -> None:
         selects=partial(card.open_from_chart, "weights"),
     )
     if found.unbeaten is not None:
-        st.markdown("##### Is this technique ever Pareto-optimal?")
+        st.markdown("## Is this technique ever Pareto-optimal?")
         pruned = (points["level"] > 0).to_numpy()
         verdicts = techniques_on_front(points[pruned], found.unbeaten[pruned])
         st.dataframe(tables.technique_table(verdicts), hide_index=True, alt="Whether each technique is ever unbeaten.")
@@ -160,9 +163,9 @@ def show_weights(frame: Frame, asked: Question, found: Answer) -> None:
 
 
 def show_tables(asked: Question, found: Answer) -> None:
-    """The frontier, and who wins how often."""
+    """The frontier, point by point."""
     assert found.trust is not None
-    st.markdown("##### The frontier")
+    st.markdown("## The frontier")
     st.dataframe(
         found.front,
         hide_index=True,
@@ -174,28 +177,39 @@ def show_tables(asked: Question, found: Answer) -> None:
     )
     if found.trust.table["reason"].any():
         st.caption("A network with one seed takes part with its one value; how sure it is cannot be said.")
-    if found.winners is not None:
-        st.markdown("##### How sure the choice is")
-        st.dataframe(
-            found.winners,
-            hide_index=True,
-            column_config=WINNER_COLUMNS,
-            alt="How often each network wins when seeds are drawn again.",
-        )
-        st.caption(winners_caption(found.trust))
+
+
+def show_sureness(found: Answer) -> DeltaGenerator:
+    """How sure the choice is: against the runner-up, and who wins how often; gives the place of the last words."""
+    with st.expander("How sure is this?"):
+        if found.texts[1]:
+            st.markdown(found.texts[1])
+        if found.winners is not None:
+            assert found.trust is not None
+            st.markdown("## How sure the choice is")
+            st.dataframe(
+                found.winners,
+                hide_index=True,
+                column_config=WINNER_COLUMNS,
+                alt="How often each network wins when seeds are drawn again.",
+            )
+            st.caption(winners_caption(found.trust))
+        return st.empty()
 
 
 def show_measures(frame: Frame, asked: Question, found: Answer) -> None:
     """What each measure of unfairness would choose at the same weight."""
 
-    def made() -> pd.DataFrame:
+    def made() -> tuple[pd.DataFrame, str]:
         chosen = choices_by_measure(asked.points, asked.limits["accuracy"], asked.weight, allowed=found.choice.allowed)
-        return tables.measures_table(asked.points, chosen, CROSSED.join(asked.between.columns))
+        grouping = CROSSED.join(asked.between.columns)
+        return tables.measures_table(asked.points, chosen, grouping), tables.measures_left_out(chosen, grouping)
 
-    st.markdown("##### Under other measures of unfairness")
-    table = kept(frame.source, "frontier measures", asked.key, made)
+    st.markdown("## Under other measures of unfairness")
+    table, left_out = kept(frame.source, "frontier measures", asked.key, made)
     st.dataframe(table, hide_index=True, alt="The choice under each measure.")
-    st.caption("Weights cannot be compared across measures; Intensification and Excessive loss gap are not in points.")
+    apart = "Weights cannot be compared across measures; Intensification and Excessive loss gap are not in points."
+    st.caption(f"{apart} {formats.plain(left_out)}")
 
 
 @part
@@ -208,14 +222,15 @@ def show_sizes(frame: Frame, asked: Question) -> None:
     small_files = kept(frame.source, "frontier sizes", key, lambda: size_table(sizes, asked.points, asked.measure))
     if small_files.empty:
         return
-    st.markdown(
-        "##### Size on disk", help="The network's weights as a safetensors file, mean over seeds, where recorded."
-    )
-    st.markdown(size_sentence(small_files))
+    if said := size_sentence(small_files):
+        st.markdown(f"## Size on disk\n{said}")
     column = st.column_config.NumberColumn
     looks = {"accuracy": column(format="%.1f %%"), "kB": column(format="%.0f"), "kB zipped": column(format="%.0f")}
-    fold = st.expander(f"All {formats.count(len(small_files))} files", key="files", on_change="rerun")
+    fold = st.expander(
+        f"Size on disk of all {formats.count(len(small_files))} networks", key="files", on_change="rerun"
+    )
     if fold.open:
+        fold.caption("The weights as a safetensors file, mean over seeds, where recorded.")
         fold.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each network.")
 
 
@@ -268,10 +283,7 @@ def show_page(frame: Frame) -> None:
     with above:
         show_answer(frame, asked, found)
     show_charts(frame, asked, found)
-    with st.expander("How sure is this?"):
-        if found.texts[1]:
-            st.markdown(found.texts[1])
-        luck = st.empty()
+    luck = show_sureness(found)
     card.show_card(frame, asked, found)
     show_comparison(frame)
     show_weights(frame, asked, found)

@@ -18,7 +18,7 @@ everything = catalog.load_catalog(frame.source)
 
 def section(title: str, *texts: str, table: pd.DataFrame | None = None, alt: str = "") -> None:
     """A heading, its sentences, and the table behind them."""
-    st.markdown(f"##### {title}")
+    st.markdown(f"## {title}")
     for text in texts:
         st.markdown(text, width=READING)
     if table is not None:

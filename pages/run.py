@@ -14,5 +14,5 @@ if study is not None:
 watch.show_others(study or "")
 
 # -- what to run next -------------------------------------------------------------------------------------------------
-st.markdown("##### Run something")
+st.markdown("## Run something")
 start.show_form(study, catalog.source(study) if study is not None else None)

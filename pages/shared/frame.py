@@ -23,19 +23,29 @@ from pages.shared.menu import MENU, draw_menu
 from pages.shared.names import BASELINE_LABELS, explained, network_name, technique_name, treatment_name
 from pages.shared.session import candidate, history
 from pages.shared.session.access import open_door, show_person
+from pages.shared.session.sidebar import fold_where_narrow
 
 STYLE = """
-.stMainBlockContainer {padding: 2.5rem 3rem 3rem}
+.stMainBlockContainer {padding: 1.25rem 3rem 3rem}
 @media (max-width: 1100px) {
-  .stMainBlockContainer {padding-left: 1.5rem; padding-right: 1.5rem}
+  .stMainBlockContainer {padding: 2.75rem 1.5rem 3rem}
   [class*="st-key-beside-"] > .stHorizontalBlock, [class*="st-key-beside-"] > * > .stHorizontalBlock {flex-wrap: wrap}
   [class*="st-key-beside-"] .stColumn {min-width: 100%}
 }
+@media (min-width: 641px) and (max-width: 1100px) {.st-key-beside-asked .stColumn {min-width: 45%}}
 .st-key-answer p {font-size: 1.25rem; line-height: 1.5}
+.st-key-ways-on a {padding: 0.5rem 1rem; border: 1px solid rgba(127, 127, 127, 0.6); border-radius: 0.35rem}
+.st-key-ways-on a:not(:hover) {background: transparent}
+.st-key-ways-on > :first-child a:is(a, :hover) {background: #0072B2}
+.st-key-ways-on > :first-child a :is(p, span) {color: #FFFFFF}
+.st-key-unseen {position: absolute}
 .stMainBlockContainer h1 {font-size: 2.25rem; padding: 0}
 .stMainBlockContainer h2 {font-size: 1.25rem}
 [data-testid="stSidebar"] .stSelectbox input {font-size: 0.875rem}
+.st-key-brand {pointer-events: none}
 .st-key-brand p {font-size: 1.25rem; font-weight: 600}
+[data-testid="stSidebarHeader"] {height: 2.5rem; margin-bottom: -1.9rem}
+[data-testid="stSidebarUserContent"] > div > [data-testid="stVerticalBlock"] {gap: 0.5rem}
 [data-testid="stCaptionContainer"], [class*="st-key-menu-"] summary, [class*="st-key-menu-"] summary p
   {color: inherit; opacity: 0.85}
 @media (max-width: 640px) {
@@ -47,7 +57,9 @@ STYLE = """
 }
 """
 DARK_STYLE = """
-[data-testid="stMultiSelect"] [data-tag] *, button[kind^="primary"] p, button[kind^="primary"] span {color: #12161B}
+[data-testid="stMultiSelect"] [data-tag] *, button[kind^="primary"] p, button[kind^="primary"] span,
+.st-key-ways-on > :first-child a :is(p, span) {color: #12161B}
+.st-key-ways-on > :first-child a:is(a, :hover) {background: #56B4E9}
 """
 """Streamlit writes white on the light blue of chosen options and of buttons."""
 ICON = Path(__file__).with_name("icon.png")
@@ -174,8 +186,10 @@ def _open(file: str, with_study: bool) -> str | None:
         name = _study() if with_study else None
         with above:
             draw_menu(file, shared_link(), _menu_source(name))
-    st.html(f"<style>{STYLE}{DARK_STYLE if st.context.theme.type == 'dark' else ''}</style>")
-    history.keep_history()
+    with st.container(key="unseen"):
+        st.html(f"<style>{STYLE}{DARK_STYLE if st.context.theme.type == 'dark' else ''}</style>")
+        history.keep_history()
+        fold_where_narrow()
     st.title(entry.label, anchor=False)
     st.caption(entry.question)
     return name

@@ -78,7 +78,7 @@ def show_chart(
     below = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small")
     if caption:
         below.container(width="stretch").caption(caption)
-    with below:
+    with below.container(width="content"):
         _menu(figure, key, table, as_table, image)
     return event if selects else None
 

@@ -55,7 +55,7 @@ def show_preview(preview: Preview) -> None:
     """The first rows as they stand in the file."""
     is_long = preview.mapping.layout == "long"
     words = "one row per model and example" if is_long else "one row per example, one column per model"
-    st.markdown(f"##### The first rows · {len(preview.names)} columns, {words}")
+    st.markdown(f"## The first rows · {len(preview.names)} columns, {words}")
     table = pd.DataFrame(list(preview.rows), columns=list(preview.names)).astype(object)
     st.dataframe(table.where(table.notna(), None), hide_index=True, key="preview", alt="The first rows of the file.")
 
@@ -89,7 +89,7 @@ def show_outlook(mapping: ColumnMapping) -> None:
 def choose_mapping(preview: Preview) -> ColumnMapping:
     """What each column means, as guessed and mended by hand."""
     guessed, names = preview.mapping, list(preview.names)
-    st.markdown("##### What the columns mean")
+    st.markdown("## What the columns mean")
     layouts: list[Layout] = ["long", "wide"]
     layout: Layout = st.segmented_control(
         "Layout",

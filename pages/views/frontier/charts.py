@@ -22,7 +22,9 @@ SILENT = {"hoverinfo": "skip"}
 STEADY = {"selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
 """A click opens a card; it fades nothing."""
 MOST_LABELS = 8
-LETTER, LINE = 0.011, 0.04
+HEIGHT = 430
+"""Pixels; with the answer and the controls it stands on the first screen."""
+LETTER, LINE = 0.011, 0.05
 """Width of a letter and height of a line of a label, as shares of the chart."""
 REJECTED, BEATEN = "Breaks a floor", "Beaten on both counts"
 LEAST_NEEDED = (REJECTED, BEATEN)
@@ -76,7 +78,7 @@ def frontier_chart(
     traces += _rings(dots, extras.pinned, dark)
     where = " (validation)" if extras.tested is not None else ""
     layout = chart_layout(
-        520, xaxis=cost_axis(points, scale), yaxis=gap_axis(choice.measure, ends, extras.between, where)
+        HEIGHT, xaxis=cost_axis(points, scale), yaxis=gap_axis(choice.measure, ends, extras.between, where)
     )
     layout["annotations"] = _labels(points, choice, (x, y), (scale, dark), ends)
     layout["legend"]["font"] = {"size": 12}

@@ -119,8 +119,8 @@ def ask(frame: Frame) -> Question:
     with second:
         other = bound.select_slider("The second weight", WEIGHTS, "100", key="weight2") if two else None
     with third:
-        scale = bound.segmented_control(
-            "Axis", known_axes(points), default="kept", format_func=AXES.__getitem__, key="axis", help=AXIS_HELP
+        scale = bound.selectbox(
+            "Axis", known_axes(points), format_func=AXES.__getitem__, key="axis", help=AXIS_HELP, width=240
         )
     return Question(
         between,

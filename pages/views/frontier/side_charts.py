@@ -1,6 +1,7 @@
 """What stands beside the Frontier's first chart: the groups before and after, and the weights that win."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,7 @@ def group_chart(table: pd.DataFrame, dark: bool, word: str = "class", least: flo
         {"type": "scatter", "mode": "lines", "showlegend": False, **between, **SILENT},
         {"x": rows["before"].to_numpy(), "name": label, "marker": hollow, **shared},
         {"x": after, "name": "Chosen", **dots, **shared},
+        _changes(rows, names, dark),
     ]
     height = max(420, 120 + 24 * len(names))
     lowest = np.nanmin([np.nan if least is None else least, *rows["accuracy"], *rows["before"]]) if len(rows) else 0.0
@@ -58,6 +60,14 @@ def group_chart(table: pd.DataFrame, dark: bool, word: str = "class", least: flo
         "yaxis": {"type": "category", "automargin": True},
     }
     return Drawing(traces, chart_layout(height) | axes)
+
+
+def _changes(rows: pd.DataFrame, names: list[str], dark: bool) -> dict[str, Any]:
+    """What each group gains or loses, written left of it."""
+    left = np.nanmin(rows[["before", "accuracy", "low"]].to_numpy(float), axis=1) if len(rows) else np.array([])
+    look = {"mode": "text", "textposition": "middle left", "textfont": {"size": 11, "color": ink(dark)}}
+    told = {"text": [f"{formats.points(change)}  " for change in rows["change"]], "showlegend": False, **SILENT}
+    return {"type": "scatter", "x": left, "y": names, "cliponaxis": False, **look, **told}
 
 
 def _between(low: float, high: float) -> str:

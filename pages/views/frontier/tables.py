@@ -65,12 +65,17 @@ def measures_table(points: pd.DataFrame, choices: pd.DataFrame, grouping: str = 
     for row in choices.itertuples():
         measure = MEASURES[row.measure].label_between(grouping)
         if row.chosen is pd.NA:
-            rows.append((measure, *[formats.MISSING] * 3, row.reason))
             continue
         name = point_short({column: values[row.chosen] for column, values in named.items()})
         gap = formats.unfairness(row.unfairness, row.measure)
         rows.append((measure, name, formats.sparsity(row.sparsity), formats.percent(row.accuracy), gap))
     return pd.DataFrame(rows, columns=["measure", "chosen", "sparsity", "accuracy", "unfairness"])
+
+
+def measures_left_out(choices: pd.DataFrame, grouping: str = CLASS) -> str:
+    """The measures by which nothing can be chosen, and why; empty where there are none."""
+    rows = [row for row in choices.itertuples() if row.chosen is pd.NA]
+    return " ".join(f"None by {MEASURES[row.measure].label_between(grouping)}: {row.reason}." for row in rows)
 
 
 def technique_table(verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -119,9 +119,11 @@ PAPERS = (
 def summary(catalog: Catalog) -> str:
     """What everything rests on, with numbers; markdown."""
     models, n_predictions = int(catalog.n_levels.sum()), catalog.n_predictions
+    beside = int(catalog.n_levels[catalog.is_control | catalog.is_repeat].sum())
+    others = f" {formats.count(beside)} of them are controls, which other pages do not count." if beside else ""
     return (
         f"**Every number here comes from {formats.count(n_predictions)} recorded predictions: what each of "
-        f"{formats.count(models)} models says of each test example.**"
+        f"{formats.count(models)} models says of each test example.**{others}"
     )
 
 
@@ -187,8 +189,8 @@ def measure_table() -> pd.DataFrame:
 
 
 def paper_sentences(catalog: Catalog, source: Source) -> tuple[str, ...]:
-    """Each experiment of the study, the one of most models first, against the paper that it follows; markdown."""
-    sentences = []
+    """What the experiments of the study, the one of most models first, do otherwise than a paper; markdown."""
+    named: dict[str, list[str]] = {}
     groups = dict(list(catalog.runs.groupby(list(EXPERIMENT), observed=True)))
     called = experiment_names(source)
     for experiment in n_models(catalog).index:
@@ -198,8 +200,8 @@ def paper_sentences(catalog: Catalog, source: Source) -> tuple[str, ...]:
         name = f"{called[Experiment(*map(str, experiment))]}: {subject_name(spec.network, spec.dataset)}"
         size = "1 run" if len(runs) == 1 else f"{formats.count(len(runs))} runs"
         against = difference_sentence(spec, int(seeds.min()), int(seeds.max()))
-        sentences.append(f"**{formats.plain(name)}** ({size}). {against}")
-    return tuple(sentences)
+        named.setdefault(against, []).append(f"**{formats.plain(name)}** ({size})")
+    return tuple(f"{', '.join(names)}. {against}" for against, names in named.items())
 
 
 def bullets(sentences: tuple[str, ...]) -> str:

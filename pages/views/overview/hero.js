@@ -164,6 +164,8 @@ export default function (component) {
 
   find("caption").textContent = data.words.caption;
   find("of").textContent = data.words.total;
+  find("first").textContent = data.words.first;
+  find("last").textContent = data.words.last;
   parts.slider.max = last;
   parts.slider.setAttribute("aria-label", data.words.slider);
   parts.canvas.setAttribute("aria-label", data.words.alt);

@@ -213,8 +213,8 @@ def _words(hero: Hero, pictured: bool, n_drawn: int) -> dict[str, str]:
     pay = formats.from_points_on(hero.line.loss)
     model = variant_name(dict(zip(VARIANT, hero.variant, strict=True)))
     handwriting = pictured and one == "writer"
-    what = "A tile is a writer, shown by a digit of their own" if handwriting else f"A dot is a {one}"
-    fades = f"{what}. It fades as they lose accuracy; framed, they lose {pay}."
+    what = "Each tile is a writer, in their own hand" if handwriting else f"Each dot is a {one}"
+    fades = f"{what}. It fades as they lose accuracy; a frame marks a loss of {pay}."
     bars = f"Points of accuracy lost by each {one}; orange: {pay}."
     left_out = len(pays.parties) + pays.n_left_out - n_drawn
     more = f" {formats.count(left_out)} more {several} are not drawn." if left_out else ""
@@ -231,9 +231,11 @@ def _words(hero: Hero, pictured: bool, n_drawn: int) -> dict[str, str]:
         "cut": f"{{sparsity}} of the weights cut: {model}",
         "spoken": f"{{sparsity}} of the weights cut: accuracy {{total}}, {{n}} of {{of}} {several} lose {pay}",
         "slider": "Share of the weights that is cut",
+        "first": "no cut",
+        "last": f"{formats.sparsity(pays.sparsity[-1])} cut",
         "play": "Play",
         "pause": "Pause",
-        "caption": f"{model}. {fades if hero.tiled else bars}{luck}{more}{against}",
+        "caption": f"{fades if hero.tiled else bars}{luck}{more}{against}",
     }
 
 

@@ -9,6 +9,8 @@ import numpy as np
 
 WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 60, 130, 30, 54
+INSIDE = 'clip-path="url(#inside)"'
+"""A line that leaves the axes ends at their edge."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,14 @@ def lines(x: Axis, y: Axis, series: Sequence[tuple[str, np.ndarray, str]], mark:
     parts, ends = [], []
     for name, values, colour in series:
         across = x.place(np.arange(len(values)), LEFT, WIDTH - RIGHT)
-        up = y.place(np.clip(values, y.low, y.high), HEIGHT - BOTTOM, TOP)
-        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, up, strict=True))
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="3"/>')
+        whole = y.place(np.asarray(values, float), HEIGHT - BOTTOM, TOP)
+        up = np.clip(whole, TOP, HEIGHT - BOTTOM)
+        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, whole, strict=True))
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="3" {INSIDE}/>')
         parts.append(f'<circle cx="{across[mark]:.1f}" cy="{up[mark]:.1f}" r="6" fill="{colour}"/>')
-        ends.append((float(up[-1]), name, colour))
+        ends.append(
+            (float(up[-1]), name if up[-1] == whole[-1] else f"{name} ↓" if whole[-1] > up[-1] else f"{name} ↑", colour)
+        )
     for height, name, colour in spread(ends):
         parts.append(_text(WIDTH - RIGHT + 10, height + 5, name, colour))
     return _svg(x, y, parts, ink)
@@ -161,7 +166,9 @@ def _svg(x: Axis, y: Axis, parts: Sequence[str], ink: Ink) -> str:
     frame.append(_text(LEFT, TOP - 8, y.name, ink.text))
     frame.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x.name, ink.text, "middle"))
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join([*frame, *parts])}</svg>'
+    box = f'x="{LEFT}" y="{TOP - 2}" width="{WIDTH - LEFT - RIGHT + 2}" height="{HEIGHT - TOP - BOTTOM + 4}"'
+    inside = f'<clipPath id="inside"><rect {box}/></clipPath>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{inside}{"".join([*frame, *parts])}</svg>'
 
 
 def _text(x: float, y: float, text: str, colour: str, anchor: str = "start", size: int = 16) -> str:

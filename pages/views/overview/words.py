@@ -15,6 +15,9 @@ from pages.views.overview.hero import Hero
 WITHIN = 0.01
 """How much accuracy may be lost for it to count as kept; `red_flags` takes the same."""
 
+MOST_FLAGS = 5
+"""Flags that stand in the open; the others fold away."""
+
 LITTLE = 0.005
 """A loss below this is told, but not held against the model."""
 
@@ -71,8 +74,8 @@ def _members_sentence(hero: Hero) -> str:
     pays, at = hero.pays, hero.stop
     total = float(pays.total_losses[at])
     return (
-        f"Cutting {formats.share(pays.sparsity[at])} of the weights {'costs' if total >= 0 else 'gains'} "
-        f"{formats.points_in_words(total)} overall, but {hero.n_paying} of {len(pays.parties)} {hero.word[1]} lose "
+        f"Cutting {formats.share(pays.sparsity[at])} of weights {'costs' if total >= 0 else 'gains'} "
+        f"{formats.points_in_words(total)} of accuracy, but {hero.n_paying} of {len(pays.parties)} {hero.word[1]} lose "
         f"{formats.from_points_on(hero.line.loss)}."
     )
 

@@ -1,13 +1,14 @@
 """From the form to a job: how large it is, how long it takes, where it goes, and the button that starts it."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.datasets.dataset_table import data_root
 from engine.errors import PruneScopeError
 from engine.jobs.job import live_job
 from engine.jobs.job_limits import limits_here
 from engine.jobs.job_request import JobRequest
-from engine.jobs.job_size import JobSize, job_size
+from engine.jobs.job_size import job_size
 from engine.jobs.start_job import start_job
 from engine.plain_names import PLAIN_NAME
 from engine.run_spec import RunSpec
@@ -42,7 +43,8 @@ def show_form(study: str | None, source: Source | None) -> None:
     elif busy := living_claims(folder / "claims", at_a_glance=True):
         n = formats.count(len(busy))
         st.info(f"**{n} runs of this study are being computed elsewhere.** A job leaves those and does the others.")
-    st.button(
+    buttons = st.container(horizontal=True)
+    buttons.button(
         "Start",
         icon=":material/play_arrow:",
         type="primary",
@@ -53,7 +55,7 @@ def show_form(study: str | None, source: Source | None) -> None:
         help=None if may_write() else "Only editors start jobs.",
     )
     if job is None and size.n_missing:
-        _show_estimate(_missing(asked.preset.specs, folder.name), size, workers)
+        _show_estimate(_missing(asked.preset.specs, folder.name), workers, buttons)
 
 
 def _target(study: str | None) -> str:
@@ -89,11 +91,11 @@ def _missing(specs: tuple[RunSpec, ...], study: str) -> tuple[RunSpec, ...]:
     return tuple(spec for spec in specs if spec.key not in there)
 
 
-def _show_estimate(missing: tuple[RunSpec, ...], size: JobSize, workers: int) -> None:
+def _show_estimate(missing: tuple[RunSpec, ...], workers: int, where: DeltaGenerator) -> None:
     """How long it takes here, by a measurement that a click asks for: it takes a while and the machine's power."""
     if not may_write():
         return
-    st.button("How long would it take?", icon=":material/timer:", key="measure", on_click=_measure, args=(missing,))
+    where.button("How long would it take?", icon=":material/timer:", key="measure", on_click=_measure, args=(missing,))
     if st.session_state.get("measured") == [spec.key for spec in missing]:
         _estimate_lines(missing, workers)
 

@@ -154,7 +154,7 @@ def costly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_costs_are_axes_floors_and_columns(open_page: OpenPage, costly: Path) -> None:
     app = open_page(FRONTIER, "costs", costly, threshold="50", weight="100", axis="multiplications")
-    assert {"multiplications", "bytes", "milliseconds"} <= set(app.button_group(key="axis").options)
+    assert {"multiplications", "bytes", "milliseconds"} <= set(app.selectbox(key="axis").options)
     front = next(t.value for t in app.dataframe if "wins at weights" in t.value)
     np.testing.assert_allclose(front["kB"], 100 - 20 * front["level"])
     np.testing.assert_allclose(front["million MACs"], 0.4 * 0.8 ** front["level"])
@@ -171,7 +171,7 @@ def test_costs_are_axes_floors_and_columns(open_page: OpenPage, costly: Path) ->
 
 def test_without_costs_there_is_neither_axis_nor_floor(open_page: OpenPage) -> None:
     app = open_page(FRONTIER, "planted", axis="bytes", kb="10")
-    assert app.button_group(key="axis").options == ["weights kept", "sparsity"]
+    assert app.selectbox(key="axis").options == ["weights kept", "sparsity"]
     assert not [field for field in app.number_input if field.key == "kb"]
     assert not app.exception
 

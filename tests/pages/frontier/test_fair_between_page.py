@@ -168,4 +168,4 @@ def test_the_shipped_studys_verdict_agrees_with_its_shares(open_page: OpenPage, 
     alone = wins.loc[wins["told from the best"] == "no", ""].eq("★").all()
     word = "Toss-up" if rival > mine or mine < 30 else "Clear" if mine >= 80 and alone else "Close call"
     assert answer(app).startswith(f"{word}: ") and len(answer(app).split()) <= MOST_WORDS
-    assert f"{mine:.0f} % of redrawn seeds" in answer(app)
+    assert f"{mine:.0f} % of redraws of its runs" in answer(app)

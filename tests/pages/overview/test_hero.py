@@ -132,7 +132,7 @@ def test_the_shipped_picture_is_small_and_says_its_finding() -> None:
     pay = formats.from_points_on(found.line.loss)
     assert f"{n} of {len(losses)} writers lose {pay}; by chance alone 0 to" in hero.chance_sentence(found)
     named = variant_name(dict(zip(("technique", "treatment", "mitigation"), found.variant, strict=True)))
-    assert content["words"]["caption"].startswith(f"{named}. ") and named in content["words"]["cut"]
+    assert named in content["words"]["cut"] and content["words"]["last"].startswith(content["sparsity"][-1])
     assert formats.points_in_words(losses.max()) in content["words"]["alt"]
 
 

@@ -58,7 +58,7 @@ def show_card(frame: Frame, asked: Question, found: Answer) -> None:
     row = asked.tested.iloc[place]
     with st.container(border=True, key="point-card"):
         title, closing = st.columns([8, 1], vertical_alignment="center")
-        title.markdown(f"##### {_capital(point_name(row))}")
+        title.markdown(f"### {_capital(point_name(row))}")
         closing.button("Close", key="close-card", on_click=close, type="tertiary", icon=":material/close:")
         with st.container(horizontal=True, gap="medium"):
             for label, number in card_numbers(row, choice.measure):

@@ -24,7 +24,7 @@ PROPOSED = "proposed decision"
 @part
 def show_record(decided: Decided) -> None:
     """The panel, for the point that is decided on; what is folded away is drawn when it is folded out."""
-    st.markdown("##### Decision record")
+    st.markdown("## Decision record")
     st.write("The choice with its reasons, numbers and limits on one page, to sign, to keep or to hand on.")
     _downloads(decided)
     _proposal(decided)
