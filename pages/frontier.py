@@ -10,8 +10,7 @@ from engine.analysis.frontier.choice import choices_by_measure
 from engine.analysis.frontier.three_objectives import techniques_on_front
 from engine.analysis.groupings import CROSSED
 from pages.shared import formats
-from pages.shared.body import body, part
-from pages.shared.cache import extras
+from pages.shared.body import body
 from pages.shared.cache.between import tally
 from pages.shared.cache.kept import kept
 from pages.shared.cache.points import band, by_seed_and_point, hover_texts
@@ -29,7 +28,7 @@ from pages.views.frontier.chosen.record import Decided
 from pages.views.frontier.chosen.record_panel import show_record
 from pages.views.frontier.controls import BY_THREE, Question, ask
 from pages.views.frontier.optimism import optimism_of
-from pages.views.frontier.sizes import size_sentence, size_table
+from pages.views.frontier.sizes import show_sizes
 from pages.views.frontier.space_chart import space_chart
 from pages.views.frontier.sureness import WINNER_COLUMNS, winners_caption
 
@@ -210,28 +209,6 @@ def show_measures(frame: Frame, asked: Question, found: Answer) -> None:
     st.dataframe(table, hide_index=True, alt="The choice under each measure.")
     apart = "Weights cannot be compared across measures; Intensification and Excessive loss gap are not in points."
     st.caption(f"{apart} {formats.plain(left_out)}")
-
-
-@part
-def show_sizes(frame: Frame, asked: Question) -> None:
-    """How large quantized networks are as files; nothing where none was quantized."""
-    sizes = extras.sizes(frame.source, frame.experiment)
-    if sizes.empty:
-        return
-    key = (asked.between, asked.filters, asked.measure)
-    small_files = kept(frame.source, "frontier sizes", key, lambda: size_table(sizes, asked.points, asked.measure))
-    if small_files.empty:
-        return
-    if said := size_sentence(small_files):
-        st.markdown(f"## Size on disk\n{said}")
-    column = st.column_config.NumberColumn
-    looks = {"accuracy": column(format="%.1f %%"), "kB": column(format="%.0f"), "kB zipped": column(format="%.0f")}
-    fold = st.expander(
-        f"Size on disk of all {formats.count(len(small_files))} networks", key="files", on_change="rerun"
-    )
-    if fold.open:
-        fold.caption("The weights as a safetensors file, mean over seeds, where recorded.")
-        fold.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each network.")
 
 
 def show_space(frame: Frame, asked: Question, found: Answer) -> None:

@@ -1,11 +1,17 @@
-"""How large quantized networks are on disk, beside what they cost: the rows and the sentence."""
+"""How large quantized networks are on disk, beside what they cost: the rows, the sentence and what is shown."""
 
 import pandas as pd
+import streamlit as st
 
 from engine.analysis.columns import MODEL
 from engine.analysis.frontier.tradeoffs.point_costs import COSTS
 from pages.shared import formats
+from pages.shared.body import part
+from pages.shared.cache import extras
+from pages.shared.cache.kept import kept
+from pages.shared.frame import Frame
 from pages.shared.names import technique_at
+from pages.views.frontier.controls import Question
 
 
 def size_table(sizes: pd.DataFrame, points: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -43,3 +49,25 @@ def size_sentence(table: pd.DataFrame) -> str:
         f"cutting a weight, and accuracy goes from {plain['accuracy']:.1f} % to {best['accuracy']:.1f} %. Files of "
         "pruned networks hold their zeros, so they shrink only when zipped."
     )
+
+
+@part
+def show_sizes(frame: Frame, asked: Question) -> None:
+    """How large quantized networks are as files; nothing where none was quantized."""
+    sizes = extras.sizes(frame.source, frame.experiment)
+    if sizes.empty:
+        return
+    key = (asked.between, asked.filters, asked.measure)
+    small_files = kept(frame.source, "frontier sizes", key, lambda: size_table(sizes, asked.points, asked.measure))
+    if small_files.empty:
+        return
+    if said := size_sentence(small_files):
+        st.markdown(f"## Size on disk\n{said}")
+    column = st.column_config.NumberColumn
+    looks = {"accuracy": column(format="%.1f %%"), "kB": column(format="%.0f"), "kB zipped": column(format="%.0f")}
+    fold = st.expander(
+        f"Size on disk of all {formats.count(len(small_files))} networks", key="files", on_change="rerun"
+    )
+    if fold.open:
+        fold.caption("The weights as a safetensors file, mean over seeds, where recorded.")
+        fold.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each network.")
