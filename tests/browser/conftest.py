@@ -18,6 +18,7 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.shared.menu import MENU
 from tests.browser.payloads import EVERYTHING, PAYLOADS, SOME
@@ -26,7 +27,7 @@ from tests.support.planted.regions import make_regions
 from tests.support.server import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
 from tests.support.studies import make_study
 
-WAIT_MILLISECONDS = 60_000
+WAIT_MILLISECONDS = 120_000
 USUAL: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 27)"}
 """The background of a page in each scheme."""
@@ -36,12 +37,46 @@ ASKED_BY_STREAMLIT = re.compile(r"/_stcore/(health|host-config)$")
 """Streamlit's own page looks for its server under the page's path first, and is told 404 on a deep link."""
 
 
-COUNT_RUNS = """
-window.scriptRuns = 0;
-new MutationObserver(changes => changes.forEach(change => {
-    if (change.target.getAttribute("data-test-script-state") === "running") window.scriptRuns += 1;
-})).observe(document, {subtree: true, attributes: true, attributeFilter: ["data-test-script-state"]});
+FIELD = ForwardMsg.DESCRIPTOR.fields_by_name
+COUNT_RUNS = f"""
+window.scriptRuns = window.scriptEnds = 0;
+const kindOf = bytes => {{
+    let place = 0;
+    const number = () => {{
+        for (let value = 0, unit = 1; ; unit *= 128) {{
+            const byte = bytes[place++];
+            value += (byte & 127) * unit;
+            if (byte < 128) return value;
+        }}
+    }};
+    while (place < bytes.length) {{
+        const key = number();
+        if (key >> 3 > {FIELD["metadata"].number}) return key >> 3;
+        const length = number();
+        place += length;
+    }}
+}};
+window.WebSocket = class extends WebSocket {{
+    constructor(...given) {{
+        super(...given);
+        this.addEventListener("message", event => {{
+            const kind = kindOf(new Uint8Array(event.data));
+            if (kind === {FIELD["new_session"].number}) window.scriptRuns += 1;
+            if (kind === {FIELD["script_finished"].number})
+                requestIdleCallback(() => window.scriptEnds += 1, {{timeout: 10000}});
+        }});
+    }}
+}};
 """
+"""Counts what the server says of runs, for the page itself may draw a short one's begin and end at once and so never
+show that it runs; an end counts once the browser has nothing left to do."""
+
+STAND_STILL = """
+const still = new CSSStyleSheet();
+still.replaceSync("*, ::before, ::after { animation: none !important }");
+document.adoptedStyleSheets.push(still);
+"""
+"""Without a graphics card, placeholders that pulse cost more than the page that they stand for."""
 
 
 @dataclass
@@ -55,8 +90,9 @@ class Watched:
 
     def listen(self) -> None:
         """Write down errors, dialogs and every request that leaves the server, and count how often the page's script
-        begins."""
+        begins and ends."""
         self.page.add_init_script(COUNT_RUNS)
+        self.page.add_init_script(STAND_STILL)
         self.page.on("pageerror", lambda error: self.problems.append(f"error in page: {error}"))
         self.page.on("console", self._console)
         self.page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -93,9 +129,9 @@ class Watched:
 
     def rerun_by(self, act: Callable[[], object]) -> None:
         """Do what makes the page's script run again, and wait until it has: what is quiet may be so only before."""
-        before = self.page.evaluate("window.scriptRuns")
+        before = self.page.evaluate("window.scriptEnds")
         act()
-        self.page.wait_for_function("before => window.scriptRuns > before", arg=before)
+        self.page.wait_for_function("before => window.scriptEnds > before", arg=before)
         self.settle()
 
     def note_second_try(self, reason: str) -> None:
@@ -115,7 +151,7 @@ class Watched:
             self.problems.append(f"{response.status} from {response.url}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made-up studies, not to be changed: a usual one, one of two levels, one where a region pays, an empty one, one of
     payloads."""
@@ -136,14 +172,14 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(studies: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The dashboard over these studies."""
     with serve(studies, tmp_path_factory.mktemp("log") / "server.log") as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """The system's Chromium."""
     if CHROMIUM is None:
@@ -154,7 +190,7 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def profiles(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
     """Browser contexts by their settings, each with its cache: the second visit is as fast as a person's."""
     made: dict[str, BrowserContext] = {}
@@ -199,5 +235,6 @@ def page(browser: Browser) -> Iterator[Page]:
     expect.set_options(timeout=WAIT_MILLISECONDS)
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(WAIT_MILLISECONDS)
+    context.add_init_script(STAND_STILL)
     yield context.new_page()
     context.close()
