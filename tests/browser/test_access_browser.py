@@ -23,7 +23,6 @@ from tests.support.server import QUIET, TOP, Served, free_port, serve
 from tests.support.studies import make_study
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of the provider's own libraries
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
@@ -96,6 +95,7 @@ def test_viewers_look_editors_start_and_others_stay_out(page: Page, browser: Bro
         assert "Traceback" not in served.said(), served.said()
 
 
+@pytest.mark.quiet
 def test_a_token_that_has_run_out_is_signed_out(page: Page, tmp_path: Path) -> None:
     studies = tmp_path / "studies"
     make_study(studies / "made", levels=3, seeds=1)
@@ -139,7 +139,7 @@ def test_a_demonstration_opens_every_page_on_a_read_only_copy(page: Page, tmp_pa
             path = "" if entry.file == "app.py" else Path(entry.file).stem
             page.goto(f"{served.address}/{path}?study=demo")
             expect(page.locator(QUIET)).to_be_visible()
-            expect(page.get_by_text("Demonstration.")).to_be_visible()
+            expect(page.get_by_text("Demonstration.", exact=True)).to_be_visible()
             expect(page.get_by_test_id("stException")).to_have_count(0)
         page.goto(f"{served.address}/run?study=demo")
         expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()

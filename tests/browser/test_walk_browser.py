@@ -20,7 +20,6 @@ from tests.support.dashboard.browser_walk import BUTTONS, JOB_BUTTONS, Walker
 from tests.support.harness.seed import SEED, seeded
 from tests.support.server import Served, serve
 
-pytestmark = pytest.mark.quiet
 N_STEPS = int(os.environ.get("PRUNESCOPE_WALK_STEPS") or (1000 if os.environ.get("PRUNESCOPE_FULL") else 150))
 N_OPEN, N_SIGNED_IN = N_STEPS - 2 * (N_STEPS // 5), N_STEPS // 5
 MOST_MISSED = 0.1
