@@ -28,14 +28,14 @@ hypothesis.settings.load_profile("by the seed" if SEED else "same each time")
 MEMORY = Path("/dev/shm")
 """Files here are in memory: the suite syncs tens of thousands, and none has to outlive it."""
 ROOM_BYTES = 4e9
-TOGETHER = ("browser", "pages")
-"""Folders whose tests share a server, a browser or studies; those below them too."""
+TOGETHER = "pages"
+"""The folder whose tests share studies and what is computed of them."""
 LONGEST = (
-    *TOGETHER,
-    *("test_sweep_faults", "test_compact", "test_face", "test_lenet_step", "test_shipment", "test_compaction"),
+    *(TOGETHER, "test_walk_browser", "test_accessible", "browser", "test_jobs", "test_detached", "test_sweep_faults"),
+    *("test_compact", "test_face", "test_lenet_step", "test_shipment", "test_compaction"),
     *("test_packaging", "test_readme", "test_reproduce", "test_masks", "test_scopes", "test_device", "test_verify"),
 )
-"""Groups that take longest, and so are begun first."""
+"""Files and folders that take longest, and so are begun first."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,8 +54,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def group_of(test: str) -> str:
     """What a test is kept together with in one process, which then prepares what they share once."""
+    file = test.split("::")[0]
+    return TOGETHER if TOGETHER in PurePosixPath(file).parts else file
+
+
+def place_of(test: str) -> int:
+    """How early a test is begun."""
     path = PurePosixPath(test.split("::")[0])
-    return next((folder for folder in TOGETHER if folder in path.parts), path.stem)
+    return next((place for place, name in enumerate(LONGEST) if name in (*path.parts, path.stem)), len(LONGEST))
 
 
 class ByGroup(LoadScopeScheduling):
@@ -73,8 +79,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroup:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long is begun first."""
-    places = {group: place for place, group in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(group_of(item.nodeid), len(places)))
+    items.sort(key=lambda item: place_of(item.nodeid))
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int) -> None:

@@ -28,7 +28,7 @@ from tests.support.planted.regions import make_regions
 from tests.support.server import ARGUMENTS, BROWSERS, CHROMIUM, QUIET, Served, serve
 from tests.support.studies import make_study
 
-WAIT_MILLISECONDS = 60_000
+WAIT_MILLISECONDS = 120_000
 USUAL: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 27)"}
 """The background of a page in each scheme."""
@@ -38,8 +38,14 @@ ASKED_BY_STREAMLIT = re.compile(r"/_stcore/(health|host-config)$")
 """Streamlit's own page looks for its server under the page's path first, and is told 404 on a deep link."""
 
 
-DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""Comes back once the browser has drawn what it was sent so far."""
+DRAWN = "() => new Promise(done => requestIdleCallback(done, {timeout: 10000}))"
+"""Comes back once the browser has drawn what it was sent so far, and has nothing left to do."""
+STAND_STILL = """
+const still = new CSSStyleSheet();
+still.replaceSync("*, ::before, ::after { animation: none !important }");
+document.adoptedStyleSheets.push(still);
+"""
+"""Without a graphics card, placeholders that pulse cost more than the page that they stand for."""
 
 
 @dataclass
@@ -58,6 +64,7 @@ class Watched:
     def listen(self) -> None:
         """Write down errors, dialogs and every request that leaves the server, and count runs of the page's script."""
         self.page.on("websocket", lambda socket: socket.on("framereceived", self._message))
+        self.page.add_init_script(STAND_STILL)
         self.page.on("pageerror", lambda error: self.problems.append(f"error in page: {error}"))
         self.page.on("console", self._console)
         self.page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -126,7 +133,7 @@ class Watched:
             self.problems.append(f"{response.status} from {response.url}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made-up studies, not to be changed: a usual one, one of two levels, one where a region pays, an empty one, one of
     payloads."""
@@ -147,14 +154,14 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(studies: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The dashboard over these studies."""
     with serve(studies, tmp_path_factory.mktemp("log") / "server.log") as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """The system's Chromium."""
     if CHROMIUM is None:
@@ -165,7 +172,7 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def profiles(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
     """Browser contexts by their settings, each with its cache: the second visit is as fast as a person's."""
     made: dict[str, BrowserContext] = {}
@@ -210,5 +217,6 @@ def page(browser: Browser) -> Iterator[Page]:
     expect.set_options(timeout=WAIT_MILLISECONDS)
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(WAIT_MILLISECONDS)
+    context.add_init_script(STAND_STILL)
     yield context.new_page()
     context.close()

@@ -1,7 +1,11 @@
 """Who may do what, in a real browser: sign-in against a provider of this machine, a proxy's header, a demonstration."""
 
+import os
 import re
 import shutil
+import stat
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +19,10 @@ from playwright.sync_api import Browser, Page, expect
 from engine.jobs.job import jobs_of
 from pages.shared.frame import MENU
 from tests.browser.conftest import WAIT_MILLISECONDS
-from tests.support.harness.read_only import read_only
 from tests.support.server import QUIET, TOP, Served, free_port, serve
 from tests.support.studies import make_study
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of the provider's own libraries
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
@@ -93,6 +95,7 @@ def test_viewers_look_editors_start_and_others_stay_out(page: Page, browser: Bro
         assert "Traceback" not in served.said(), served.said()
 
 
+@pytest.mark.quiet
 def test_a_token_that_has_run_out_is_signed_out(page: Page, tmp_path: Path) -> None:
     studies = tmp_path / "studies"
     make_study(studies / "made", levels=3, seeds=1)
@@ -136,9 +139,30 @@ def test_a_demonstration_opens_every_page_on_a_read_only_copy(page: Page, tmp_pa
             path = "" if entry.file == "app.py" else Path(entry.file).stem
             page.goto(f"{served.address}/{path}?study=demo")
             expect(page.locator(QUIET)).to_be_visible()
-            expect(page.get_by_test_id("stSidebar").get_by_text("Demonstration.")).to_be_visible()
+            expect(page.get_by_text("Demonstration.", exact=True)).to_be_visible()
             expect(page.get_by_test_id("stException")).to_have_count(0)
         page.goto(f"{served.address}/run?study=demo")
         expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
         assert "Traceback" not in served.said(), served.said()
     assert {path: path.stat().st_mtime_ns for path in studies.rglob("*")} == before
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """A folder that nobody can write to: mounted so where this user may mount, else by its modes."""
+    mounted = (
+        os.name == "posix"
+        and subprocess.run(["mount", "--bind", folder, folder], capture_output=True, check=False).returncode == 0
+        and subprocess.run(["mount", "-o", "remount,ro,bind", folder], capture_output=True, check=False).returncode == 0
+    )
+    paths = [] if mounted else [folder, *folder.rglob("*")]
+    for path in paths:
+        path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+    try:
+        print("read-only by", "mount" if mounted else "modes", file=sys.stderr)
+        yield
+    finally:
+        for path in paths:
+            path.chmod(path.stat().st_mode | stat.S_IWUSR)
+        if mounted:
+            subprocess.run(["umount", folder], check=True)

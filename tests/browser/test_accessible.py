@@ -11,7 +11,6 @@ from pages.shared.menu import MENU, Entry
 from tests.browser.conftest import Watched
 from tests.support.server import TOP
 
-pytestmark = pytest.mark.quiet
 AXE = (TOP / "tests" / "support" / "axe" / "axe.min.js").read_text(encoding="utf-8")
 WIDTHS = (1440, 900, 390)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

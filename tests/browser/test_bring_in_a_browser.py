@@ -3,15 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from engine.store.annotations import read_marks
 from engine.store.study import Study
 from tests.browser.conftest import Watched
 from tests.support.uploads import long_table
-
-pytestmark = pytest.mark.quiet
 
 
 def choose(watched: Watched, box: str, option: str) -> None:

@@ -3,13 +3,11 @@
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import USUAL, Watched
 from tests.browser.test_frontier_browser import answer
 
-pytestmark = pytest.mark.quiet
 ASKED = "/frontier?study=made&threshold=80&weight=10"
 OPENS_ON = ("Class curves", "Writers", "Harmed examples", "Subgroups")
 

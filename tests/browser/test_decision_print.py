@@ -10,8 +10,6 @@ from engine.shipping.decision.decision_page import record_html
 from engine.store.records.decisions import Decision, Event
 from tests.support.decision_records import HOSTILE, made_record
 
-pytestmark = pytest.mark.quiet
-
 WHEN = "2026-11-18T08:00:00+00:00"
 SIGNED = Decision(
     "20261118-0123abcd",

@@ -23,8 +23,6 @@ from engine.store.study import Study
 from tests.browser.conftest import Watched
 from tests.support.server import Served, serve
 
-pytestmark = pytest.mark.quiet
-
 SPEC = validate_spec(
     RunSpec("digits", "lenet", "l1_structured", levels=2, share=0.4, epochs=5, learning_rate=0.1, batch_size=64)
 )

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from engine.analysis.frontier.choice import choose
@@ -15,8 +14,6 @@ from engine.analysis.unfairness import unfairness_table
 from engine.store.study import Study
 from pages.shared import formats
 from tests.browser.conftest import Watched
-
-pytestmark = pytest.mark.quiet
 
 
 def answer(page: Page) -> Any:

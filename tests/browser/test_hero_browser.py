@@ -8,7 +8,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Watched
 
-pytestmark = pytest.mark.quiet
 MOST_MS = 25.0
 """A frame in the median."""
 PHONE = {"width": 390, "height": 844}
@@ -69,6 +68,7 @@ def test_it_plays_once_and_rests(visit: Callable[..., Watched]) -> None:
     assert value(slide) == stopped
 
 
+@pytest.mark.quiet
 def test_dragging_is_smooth_and_asks_no_rerun(visit: Callable[..., Watched]) -> None:
     watched = visit(reduced_motion="reduce")
     page = watched.open("/?study=made")

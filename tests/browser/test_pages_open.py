@@ -11,8 +11,6 @@ from playwright.sync_api import expect
 from pages.shared.menu import MENU
 from tests.browser.conftest import GROUNDS, Watched
 
-pytestmark = pytest.mark.quiet
-
 
 @pytest.mark.parametrize(
     ("query", "kept"), [("study=made&techniques=Layer+random", ("study", "techniques")), ("study=empty", ())]

@@ -4,15 +4,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from pages.shared import formats
 from pages.shared.menu import MENU
 from tests.browser.conftest import GROUNDS, Watched
 from tests.browser.payloads import EVERYTHING, PAYLOADS, SOME
-
-pytestmark = pytest.mark.quiet
 
 INJECTED = """() => [...document.querySelectorAll('*')].filter(found =>
     found.matches('iframe, object, embed, base, img[src="x"], details[ontoggle], input[autofocus]')

@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Watched
 
-pytestmark = pytest.mark.quiet
 SHOWN = ".tour .slide:not([hidden])"
 STEPS = {"made": 5, "regions": 4, "short": 5}
 

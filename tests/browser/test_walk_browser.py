@@ -22,7 +22,6 @@ from tests.support.harness.read_only import read_only
 from tests.support.harness.seed import SEED, seeded
 from tests.support.server import Served, serve
 
-pytestmark = pytest.mark.quiet
 N_STEPS = int(os.environ.get("PRUNESCOPE_WALK_STEPS") or (1000 if os.environ.get("PRUNESCOPE_FULL") else 150))
 N_OPEN, N_OTHERS = N_STEPS - 3 * (N_STEPS // 6), N_STEPS // 6
 MOST_MISSED = 0.1

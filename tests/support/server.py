@@ -26,7 +26,7 @@ ARGUMENTS = [
 ]
 QUIET = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 """The page once its script has run."""
-STARTS_WITHIN_SECONDS = 60.0
+STARTS_WITHIN_SECONDS = 120.0
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 

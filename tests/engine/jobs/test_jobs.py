@@ -20,7 +20,7 @@ from engine.sweeps.worker import RunContext
 from tests.support.harness.forks import wait_until
 from tests.support.jobs import alive, assert_same_tables, processes_of, small_request
 
-pytestmark = [pytest.mark.quiet, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +58,9 @@ def test_paused_killed_and_gone_on_with_it_leaves_the_tables_of_an_undisturbed_s
     wait_until(lambda: at_level(job, 3) or Study(study).runs())
     pids = processes_of(study)
     os.kill(job.process().process, signal.SIGKILL)  # type: ignore[union-attr]
-    wait_until(lambda: job.state().word == "stopped", 10)
+    wait_until(lambda: job.state().word == "stopped", 60)
     assert "killed" in job.state().reason
-    wait_until(lambda: not alive(pids), 20)
+    wait_until(lambda: not alive(pids), 60)
     go_on(job)
     wait_until(lambda: not job.is_live(), 300)
     assert job.state().word == "done", job.log()

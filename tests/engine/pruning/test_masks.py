@@ -1,7 +1,5 @@
 """Masks: the same as torch.nn.utils.prune's, exact in number, and never an empty layer."""
 
-import os
-
 import pytest
 import torch
 from hypothesis import given, reject, settings
@@ -13,9 +11,9 @@ from engine.networks.network_table import NETWORKS
 from engine.pruning.masks import Cut, EmptyLayer, count_all, count_kept, cut_masks, full_masks, prunable, sparsity
 from engine.pruning.techniques import TECHNIQUES, TechniqueRow
 from engine.training.seeding import generator
+from tests.support.harness.turns import FULL, cross_in_turn
 from tests.support.networks.small_networks import small_network
 
-FULL = bool(os.environ.get("PRUNESCOPE_FULL"))
 PAGANINI = (
     "l1_unstructured",
     "random_unstructured",
@@ -72,10 +70,13 @@ def assert_same_masks(network: nn.Module, technique: str, n_levels: int) -> None
         assert abs(sparsity(masks) - 0.9885) < 0.001
 
 
-@pytest.mark.parametrize("technique", PAGANINI)
-@pytest.mark.parametrize("name", ["lenet", "alexnet", "resnet18"])
+@pytest.mark.parametrize(
+    ("name", "technique"),
+    [*cross_in_turn(["lenet"], PAGANINI, 1), *cross_in_turn(["alexnet", "resnet18"], PAGANINI, 3)],
+)
 def test_masks_equal_torch_level_by_level(name: str, technique: str) -> None:
-    """Twenty levels of LeNet, fewer of the large ones; twenty of all where PRUNESCOPE_FULL is set, in many minutes."""
+    """Twenty levels of LeNet; of the large ones fewer, and a third of the techniques each day. Twenty of all where
+    PRUNESCOPE_FULL is set, in many minutes."""
     n_levels = 20 if FULL or name == "lenet" else 6 if technique.endswith("_structured") else 2
     assert_same_masks(small(name), technique, n_levels)
 

@@ -21,8 +21,6 @@ from engine.specs.checks import validate_spec
 from engine.store.study import Study
 from tests.support.harness.forks import wait_until
 
-pytestmark = pytest.mark.quiet
-
 SPEC = validate_spec(
     RunSpec("digits", "lenet", "l1_structured", levels=2, share=0.4, epochs=5, learning_rate=0.1, batch_size=64)
 )

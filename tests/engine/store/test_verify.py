@@ -62,13 +62,13 @@ def whole_study(path: Path) -> Study:
 @pytest.mark.parametrize("name", FILES)
 def test_torn_and_flipped_bytes_are_found_and_harm_no_other_run(tmp_path: Path, name: str) -> None:
     """Tries for each of 13 kinds of files: cut short or with a byte changed, at random places, others each day; twenty
-    with PRUNESCOPE_FULL, else eight."""
+    with PRUNESCOPE_FULL, else four."""
     study, draw = whole_study(tmp_path), random.Random(f"{name} {TURN}")
     path = next(tmp_path.glob(name))
     whole, other = path.read_bytes(), replace(SPEC, seed=1).key
     owners = (RUN, "examples/digits-official-train", "examples/digits-official", "catalog", name)
     owner = next(part for part in owners if name.startswith(part))
-    for number in range(20 if FULL else 8):
+    for number in range(20 if FULL else 4):
         place = draw.randrange(len(whole))
         torn = (
             whole[:place]

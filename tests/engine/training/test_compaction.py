@@ -1,7 +1,6 @@
 """Training on what pruning leaves: step by step the masked network's outputs, gradients, weights and masks."""
 
 import copy
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,9 +24,9 @@ from engine.training.compaction import TrainingNetwork, compacted_training, comp
 from engine.training.loop import TrainingJob, train_network
 from engine.training.seeding import generator
 from engine.training.split import Split, make_split
+from tests.support.harness.turns import FULL, in_turn
 from tests.support.networks.small_networks import image_side, small_network
 
-FULL = bool(os.environ.get("PRUNESCOPE_FULL"))
 NETWORKS = {
     "alexnet": torch.float32,
     "vgg11": torch.float32,
@@ -106,9 +105,10 @@ def gradients_left(compact: TrainingNetwork, gradients: dict[str, Tensor]) -> di
     return left
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", in_turn(list(NETWORKS), 2))
 def test_outputs_and_gradients_are_those_of_masked_training(name: str) -> None:
-    """Twenty steps at the first and last level, two between, fifty at all with PRUNESCOPE_FULL.
+    """Half of the networks each day, twenty steps at the first and last level, two between; all, and fifty steps at
+    each level, with PRUNESCOPE_FULL.
 
     Each level begins where masked training left it.
     """
@@ -155,19 +155,22 @@ def masks_by_torch(network: nn.Module, masks: Masks, level: int) -> Masks:
 
 @pytest.mark.parametrize(
     ("name", "momentum", "decay", "epoch"),
-    [
-        ("alexnet", 0.0, 0.0, "last"),
-        ("alexnet", 0.9, 0.01, "last"),
-        ("alexnet", 0.9, 0.01, "best"),
-        ("vgg11", 0.9, 0.01, "last"),
-        ("resnet20", 0.9, 0.01, "best"),
-    ],
+    in_turn(
+        [
+            ("alexnet", 0.0, 0.0, "last"),
+            ("alexnet", 0.9, 0.01, "last"),
+            ("alexnet", 0.9, 0.01, "best"),
+            ("resnet20", 0.9, 0.01, "best"),
+            ("vgg11", 0.9, 0.01, "last"),
+        ],
+        2,
+    ),
 )
 def test_levels_come_out_as_masked_ones(
     name: str, momentum: float, decay: float, epoch: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Weights, masks and answers of every level, each trained from the one before; twenty levels of AlexNet's last
-    case, six of the others, twenty of all with PRUNESCOPE_FULL.
+    """Weights, masks and answers of every level, each trained from the one before; half of the cases each day, twenty
+    levels of AlexNet's last, six of the others; all cases, and twenty levels of each, with PRUNESCOPE_FULL.
 
     A network with norms over few images magnifies rounding: there each level begins where masked training ended.
     """

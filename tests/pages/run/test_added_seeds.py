@@ -10,7 +10,7 @@ from engine.store.study import Study
 from tests.pages.conftest import OpenPage, words
 from tests.support.harness.forks import wait_until
 
-pytestmark = [pytest.mark.quiet, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 def test_added_seeds_change_how_sure_the_frontier_is(tmp_path: Path, study_root: Path, open_page: OpenPage) -> None:

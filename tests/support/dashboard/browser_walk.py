@@ -20,7 +20,7 @@ BUTTONS = ("Pin as candidate", "Unpin", "Close", "Compare with the candidate", "
 JOB_BUTTONS = ("Start", "Pause", "Go on", "Cancel")
 """Buttons of the Run page, for whoever walks over studies of their own."""
 TEXTS = ("", "a walk", "..", "<b>&amp;</b>", "Ä" * 300)
-CLICK_MILLISECONDS = 4_000
+CLICK_MILLISECONDS = 10_000
 MARKS = ".js-plotly-plot .scatterlayer .point, .js-plotly-plot .barlayer .point"
 
 
