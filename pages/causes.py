@@ -1,5 +1,7 @@
 """Why do some groups lose more?"""
 
+from functools import partial
+
 import streamlit as st
 
 from engine.analysis.causes.relations import (
@@ -15,6 +17,7 @@ from engine.errors import PruneScopeError
 from pages.shared import bound, formats
 from pages.shared.body import body
 from pages.shared.cache import extras
+from pages.shared.cache.kept import kept
 from pages.shared.charts.class_look import group_colours
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart, side_by_side
@@ -70,8 +73,9 @@ def show_page(frame: Frame) -> None:
                 width=140,
             )
         ]
-        groups = groups[groups["grouping"] == grouping]
-        curves = cause_curves(groups)
+        groups = groups[(groups["grouping"] == grouping).to_numpy()]
+        source, of = frame.source, (frame.experiment, labels[label], grouping)
+        curves = kept(source, "causes", of, lambda: cause_curves(groups))
         sparsities = curves.groupby("level")["sparsity"].mean()
         steps = {
             ("before pruning" if not level else formats.sparsity(value)): int(level)
@@ -86,13 +90,14 @@ def show_page(frame: Frame) -> None:
             width=170,
         )
     colours = group_colours(curves[curves["loss"].notna()], frame.dark)
-    at_level = groups[groups["level"] == steps[shown]]
-    correlations = [correlation(at_level, relation) for relation in RELATIONS]
+    at_level = groups[(groups["level"] == steps[shown]).to_numpy()]
+    asked = (*of, steps[shown])
+    correlations = kept(source, "relations", asked, lambda: [correlation(at_level, relation) for relation in RELATIONS])
     sizes = curves.loc[curves["level"] == curves["level"].min(), "n"].tolist()
 
     last = int(sparsities.index.max())
     with above:
-        answer(words.cause_sentence(curves, last))
+        answer(kept(source, "cause", of, lambda: words.cause_sentence(curves, last)))
         st.markdown(words.relation_sentence(correlations, sizes) + " A pattern is no proof of a cause.")
 
     # -- between groups ------------------------------------------------------------------------------------------------
@@ -104,7 +109,12 @@ def show_page(frame: Frame) -> None:
                 heading = words.relation_heading(found)
                 st.markdown(f"##### {heading}")
                 show_chart(
-                    charts.relation_chart(rows, found, colours, frame.dark),
+                    kept(
+                        source,
+                        "relation",
+                        (*asked, found.relation.x, found.relation.y, frame.dark),
+                        partial(charts.relation_chart, rows, found, colours, frame.dark),
+                    ),
                     f"relation-{found.relation.x}-{found.relation.y}",
                     f"{heading}. A point is a group.",
                     lambda: words.cause_table(rows),
@@ -128,7 +138,12 @@ def show_page(frame: Frame) -> None:
         quantity = bound.segmented_control("Shown", list(named), default="Gradient norm", key="quantity")
         scale = choose_axis("kept")
     show_chart(
-        charts.curves_chart(curves, named[quantity], colours, scale),
+        kept(
+            source,
+            "cause curves",
+            (*of, quantity, scale, frame.dark),
+            lambda: charts.curves_chart(curves, named[quantity], colours, scale),
+        ),
         "causes",
         f"{quantity} of {len(colours)} groups against sparsity.",
         lambda: words.cause_table(curves),
@@ -141,18 +156,25 @@ def show_page(frame: Frame) -> None:
     )
 
     # -- the bound -----------------------------------------------------------------------------------------------------
-    just_cut = right_after_cut(groups)
-    bounded = groups
+    just_cut = kept(source, "right after the cut", of, lambda: right_after_cut(groups))
+    bounded, moment = groups, ""
     st.markdown("##### The paper's bound on what a group can lose")
     said = st.container()
     with st.expander("The bound beside the truth, group by group"):
         if len(just_cut):
-            moment = bound.segmented_control(
-                "When", list(words.MOMENTS), default=words.AT_CUT, key="moment", help=words.MOMENT_HELP
+            moment = str(
+                bound.segmented_control(
+                    "When", list(words.MOMENTS), default=words.AT_CUT, key="moment", help=words.MOMENT_HELP
+                )
             )
             bounded = just_cut if moment == words.AT_CUT else groups
         show_chart(
-            charts.bound_chart(bounded, colours, frame.dark),
+            kept(
+                source,
+                "bound chart",
+                (*of, moment, frame.dark),
+                lambda: charts.bound_chart(bounded, colours, frame.dark),
+            ),
             "bound",
             "Theorem 1's bound against the true excessive loss of every pruned group.",
             lambda: bounded[["group", "seed", "sparsity", "excessive_loss", "bound", "weight_change"]],
@@ -163,8 +185,8 @@ def show_page(frame: Frame) -> None:
             "after retraining, weights are far from where they were and the bound says little about single groups."
             + ("" if len(just_cut) else " These runs recorded no losses right after the cut, where it is defined.")
         )
-    said.markdown(words.bound_sentence(bound_facts(bounded)))
-    skipped = skipped_groups(groups)
+    said.markdown(kept(source, "bound", (*of, moment), lambda: words.bound_sentence(bound_facts(bounded))))
+    skipped = kept(source, "skipped groups", of, lambda: skipped_groups(groups))
     if len(skipped):
         st.markdown("##### Groups that were not measured")
         st.dataframe(

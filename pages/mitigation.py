@@ -1,5 +1,7 @@
 """What does training against gaps change?"""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -10,6 +12,7 @@ from engine.errors import PruneScopeError
 from pages.shared import bound, formats
 from pages.shared.body import body, part
 from pages.shared.cache import catalog, extras
+from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import variant_labels
@@ -74,8 +77,6 @@ def show_page(frame: Frame) -> None:
             extras.is_mitigated,
         )
     above = st.container()
-    runs = catalog.load_catalog(frame.source).runs
-    runs = runs[runs["run"].astype(str).isin(outcomes["run"].astype(str))]
 
     # -- which runs, which groups, how measured ------------------------------------------------------------------------
     with st.container(horizontal=True, gap="medium"):
@@ -89,7 +90,8 @@ def show_page(frame: Frame) -> None:
         ]
         for column, value in zip(("technique", "treatment"), way, strict=False):
             outcomes = outcomes[(outcomes[column] == value).to_numpy()]
-        curves, changes = arm_curves(outcomes), against_none(outcomes)
+        of = (frame.experiment, frame.techniques, frame.treatments, way)
+        curves, changes = kept(frame.source, "arms", of, lambda: (arm_curves(outcomes), against_none(outcomes)))
         level = _level(frame, curves)
         groupings = {str(name).capitalize(): str(name) for name in outcomes["grouping"].unique()}
         grouping = groupings[
@@ -114,7 +116,8 @@ def show_page(frame: Frame) -> None:
     curves, changes = (table[(table["grouping"] == grouping).to_numpy()] for table in (curves, changes))
     at_level, changed = (table[(table["level"] == level).to_numpy()] for table in (curves, changes))
     with above:
-        answer(words.arm_sentence(at_level, changed, measure, grouping))
+        asked = (*of, grouping, level, measure)
+        answer(kept(frame.source, "arm", asked, lambda: words.arm_sentence(at_level, changed, measure, grouping)))
 
     # -- each method against none --------------------------------------------------------------------------------------
     plain = at_level[(at_level["mitigation"] == NONE).to_numpy()]
@@ -126,7 +129,12 @@ def show_page(frame: Frame) -> None:
             with side:
                 st.markdown(f"##### {heading}", help=words.methods_help())
                 show_chart(
-                    charts.change_chart(changed, quantity, frame.dark),
+                    kept(
+                        frame.source,
+                        "arm changes",
+                        (*of, grouping, level, quantity, frame.dark),
+                        partial(charts.change_chart, changed, quantity, frame.dark),
+                    ),
                     f"changes-{quantity}",
                     f"{heading}: change of {quantity} of each method against no mitigation.",
                     changed,
@@ -140,17 +148,27 @@ def show_page(frame: Frame) -> None:
     with st.expander("All sparsities"):
         scale = choose_axis("kept")
         show_chart(
-            charts.arms_chart(curves, measure, frame.dark, scale),
+            kept(
+                frame.source,
+                "arm curves",
+                (*of, grouping, measure, frame.dark, scale),
+                lambda: charts.arms_chart(curves, measure, frame.dark, scale),
+            ),
             "arms",
             f"Accuracy and {words.LABELS[measure].lower()} of {curves['mitigation'].nunique()} methods by sparsity.",
             curves,
             caption="Averages of the training runs with 95 % intervals. Hollow points are mitigated.",
         )
     st.markdown(f"##### What each method costs, at {formats.sparsity(at_level['sparsity'].mean())} sparsity")
-    runs = runs[runs["run"].astype(str).isin(outcomes["run"].astype(str))]
-    st.dataframe(
-        words.arm_table(at_level, changed, price(runs)), hide_index=True, alt="Each method's accuracy, gap and seconds."
-    )
+
+    def costs() -> pd.DataFrame:
+        runs = catalog.load_catalog(frame.source).runs
+        return words.arm_table(
+            at_level, changed, price(runs[runs["run"].astype(str).isin(outcomes["run"].astype(str))])
+        )
+
+    table = kept(frame.source, "arm costs", asked, costs)
+    st.dataframe(table, hide_index=True, alt="Each method's accuracy, gap and seconds.")
     st.caption("Changes are against no mitigation of the same seed. Seconds are of whole runs, on any machine.")
 
     # -- while training ------------------------------------------------------------------------------------------------
