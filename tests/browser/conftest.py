@@ -92,7 +92,6 @@ class Watched:
         """Write down errors, dialogs and every request that leaves the server, and count how often the page's script
         begins and ends."""
         self.page.add_init_script(COUNT_RUNS)
-        self.page.add_init_script(STAND_STILL)
         self.page.on("pageerror", lambda error: self.problems.append(f"error in page: {error}"))
         self.page.on("console", self._console)
         self.page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -127,11 +126,11 @@ class Watched:
         expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
         expect(self.page.locator(UNDRAWN)).to_have_count(0)
 
-    def rerun_by(self, act: Callable[[], object]) -> None:
+    def rerun_by(self, act: Callable[[], object], within: float = WAIT_MILLISECONDS) -> None:
         """Do what makes the page's script run again, and wait until it has: what is quiet may be so only before."""
         before = self.page.evaluate("window.scriptEnds")
         act()
-        self.page.wait_for_function("before => window.scriptEnds > before", arg=before)
+        self.page.wait_for_function("before => window.scriptEnds > before", arg=before, timeout=within)
         self.settle()
 
     def note_second_try(self, reason: str) -> None:
@@ -190,6 +189,14 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+def new_context(browser: Browser, **settings: Any) -> BrowserContext:
+    """A window of its own, patient, in which nothing pulses."""
+    context = browser.new_context(**settings)
+    context.set_default_timeout(WAIT_MILLISECONDS)
+    context.add_init_script(STAND_STILL)
+    return context
+
+
 @pytest.fixture(scope="package")
 def profiles(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
     """Browser contexts by their settings, each with its cache: the second visit is as fast as a person's."""
@@ -198,8 +205,7 @@ def profiles(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
     def profile(settings: dict[str, Any]) -> BrowserContext:
         name = repr(sorted(settings.items()))
         if name not in made:
-            made[name] = browser.new_context(**settings)
-            made[name].set_default_timeout(WAIT_MILLISECONDS)
+            made[name] = new_context(browser, **settings)
         return made[name]
 
     yield profile
@@ -233,8 +239,5 @@ def visit(
 def page(browser: Browser) -> Iterator[Page]:
     """A fresh page of somebody whom nobody knows."""
     expect.set_options(timeout=WAIT_MILLISECONDS)
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(WAIT_MILLISECONDS)
-    context.add_init_script(STAND_STILL)
-    yield context.new_page()
-    context.close()
+    with new_context(browser, viewport={"width": 1440, "height": 900}) as context:
+        yield context.new_page()

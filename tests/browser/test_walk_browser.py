@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 from engine.jobs.job import Job, jobs_of
 from engine.jobs.stop_job import ask_to_stop, see_it_end
 from pages.shared.menu import MENU
-from tests.browser.conftest import USUAL, WAIT_MILLISECONDS, Watched
+from tests.browser.conftest import USUAL, WAIT_MILLISECONDS, Watched, new_context
 from tests.support.dashboard.browser_walk import BUTTONS, JOB_BUTTONS, Walker
 from tests.support.harness.seed import SEED, seeded
 from tests.support.server import Served, serve
@@ -87,8 +87,7 @@ def test_no_walk_breaks_a_page_for(
     who: str, behind_a_proxy: Served, browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     expect.set_options(timeout=WAIT_MILLISECONDS)
-    with browser.new_context(extra_http_headers={HEADER: who}, **USUAL) as context:
-        context.set_default_timeout(WAIT_MILLISECONDS)
+    with new_context(browser, extra_http_headers={HEADER: who}, **USUAL) as context:
         watched = Watched(context.new_page(), behind_a_proxy.address, request.node)
         watched.listen()
         walk(watched, behind_a_proxy, N_SIGNED_IN, who)
