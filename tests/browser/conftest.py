@@ -16,6 +16,7 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
+    TimeoutError,
     expect,
     sync_playwright,
 )
@@ -64,7 +65,6 @@ class Watched:
     def listen(self) -> None:
         """Write down errors, dialogs and every request that leaves the server, and count runs of the page's script."""
         self.page.on("websocket", lambda socket: socket.on("framereceived", self._message))
-        self.page.add_init_script(STAND_STILL)
         self.page.on("pageerror", lambda error: self.problems.append(f"error in page: {error}"))
         self.page.on("console", self._console)
         self.page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -99,12 +99,13 @@ class Watched:
         expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
         expect(self.page.locator(UNDRAWN)).to_have_count(0)
 
-    def rerun_by(self, act: Callable[[], object]) -> None:
+    def rerun_by(self, act: Callable[[], object], within: float = WAIT_MILLISECONDS) -> None:
         """Do what makes the page's script run again, and wait until it has: what is quiet may be so only before."""
-        before, end = self.n_begun, time.monotonic() + WAIT_MILLISECONDS / 1000
+        before, end = self.n_begun, time.monotonic() + within / 1000
         act()
         while self.n_begun == before or self.n_ended < self.n_begun:
-            assert time.monotonic() < end, f"{self.n_begun - before} runs of the script began, and the last goes on"
+            if time.monotonic() > end:
+                raise TimeoutError(f"{self.n_begun - before} runs of the script began within {within / 1000:.0f} s")
             self.page.wait_for_timeout(20)
         self.page.evaluate(DRAWN)
         self.settle()
@@ -172,6 +173,14 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+def new_context(browser: Browser, **settings: Any) -> BrowserContext:
+    """A window of its own, patient, in which nothing pulses."""
+    context = browser.new_context(**settings)
+    context.set_default_timeout(WAIT_MILLISECONDS)
+    context.add_init_script(STAND_STILL)
+    return context
+
+
 @pytest.fixture(scope="package")
 def profiles(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
     """Browser contexts by their settings, each with its cache: the second visit is as fast as a person's."""
@@ -180,8 +189,7 @@ def profiles(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
     def profile(settings: dict[str, Any]) -> BrowserContext:
         name = repr(sorted(settings.items()))
         if name not in made:
-            made[name] = browser.new_context(**settings)
-            made[name].set_default_timeout(WAIT_MILLISECONDS)
+            made[name] = new_context(browser, **settings)
         return made[name]
 
     yield profile
@@ -215,8 +223,5 @@ def visit(
 def page(browser: Browser) -> Iterator[Page]:
     """A fresh page of somebody whom nobody knows."""
     expect.set_options(timeout=WAIT_MILLISECONDS)
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(WAIT_MILLISECONDS)
-    context.add_init_script(STAND_STILL)
-    yield context.new_page()
-    context.close()
+    with new_context(browser, viewport={"width": 1440, "height": 900}) as context:
+        yield context.new_page()

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from engine.jobs.job import jobs_of
 from pages.shared.frame import MENU
-from tests.browser.conftest import WAIT_MILLISECONDS
+from tests.browser.conftest import WAIT_MILLISECONDS, new_context
 from tests.support.server import QUIET, TOP, Served, free_port, serve
 from tests.support.studies import make_study
 
@@ -81,7 +81,7 @@ def test_viewers_look_editors_start_and_others_stay_out(page: Page, browser: Bro
         expect(page.get_by_text("Sign in to go on.")).to_be_visible()
         sign_in(page, served, "eve")
         expect(page.get_by_text(re.compile("eve@.?elsewhere.net may not come in."))).to_be_visible()
-        with browser.new_context() as context:
+        with new_context(browser) as context:
             other = context.new_page()
             sign_in(other, served, "ada")
             expect(other.get_by_text(re.compile("ada@.?example.org · editor"))).to_be_visible()
@@ -117,7 +117,7 @@ def test_a_proxys_header_counts_only_where_it_is_trusted(trusted: bool, browser:
     environment |= {"PRUNESCOPE_PROXY_HEADER": "X-Forwarded-Email"} if trusted else {}
     with (
         serve(studies, tmp_path / "server.log", **environment) as served,
-        browser.new_context(extra_http_headers={"X-Forwarded-Email": "ada@example.org"}) as context,
+        new_context(browser, extra_http_headers={"X-Forwarded-Email": "ada@example.org"}) as context,
     ):
         page = context.new_page()
         page.goto(f"{served.address}/run?study=made")

@@ -56,6 +56,7 @@ def rest(page: Page, slide: Locator) -> None:
     page.wait_for_function("() => true")
 
 
+@pytest.mark.quiet
 def test_it_plays_once_and_rests(visit: Callable[..., Watched]) -> None:
     watched = visit(reduced_motion="no-preference")
     page = watched.open("/?study=made")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from pages.shared import formats
@@ -56,6 +57,7 @@ def test_names_are_text_on_every_page(visit: Callable[..., Watched]) -> None:
     assert not [payload for payload in PAYLOADS if squeezed(payload) not in seen]
 
 
+@pytest.mark.quiet
 def test_names_are_text_when_a_point_is_hovered(visit: Callable[..., Watched]) -> None:
     watched = visit(viewport={"width": 1440, "height": 2400})
     page = watched.open("/frontier?study=payloads&threshold=50")

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, expect
 from engine.jobs.job import Job, jobs_of
 from engine.jobs.stop_job import ask_to_stop, see_it_end
 from pages.shared.menu import MENU
-from tests.browser.conftest import USUAL, WAIT_MILLISECONDS, Watched
+from tests.browser.conftest import USUAL, WAIT_MILLISECONDS, Watched, new_context
 from tests.support.dashboard.browser_walk import BUTTONS, JOB_BUTTONS, Walker
 from tests.support.harness.read_only import read_only
 from tests.support.harness.seed import SEED, seeded
@@ -81,8 +81,7 @@ def behind_a_proxy(studies: Path, tmp_path: Path) -> Iterator[Served]:
 def walk_as(who: str, served: Served, browser: Browser, test: pytest.Item) -> None:
     """A walk of somebody whom a proxy names, in a browser of their own."""
     expect.set_options(timeout=WAIT_MILLISECONDS)
-    with browser.new_context(extra_http_headers={HEADER: who}, **USUAL) as context:
-        context.set_default_timeout(WAIT_MILLISECONDS)
+    with new_context(browser, extra_http_headers={HEADER: who}, **USUAL) as context:
         watched = Watched(context.new_page(), served.address, test)
         watched.listen()
         walk(watched, served, N_OTHERS, who)
