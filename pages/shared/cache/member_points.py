@@ -62,10 +62,10 @@ def group_intervals(
 ) -> pd.DataFrame | None:
     """The interval of each group's change on the test split in some runs at a level (`change_intervals`), by the
     group's name; None where a run has no baseline."""
+    table, grouping = examples(between.source, example_set(between.source, between.experiment)), test_grouping(between)
     compared = pair(Asked(between.source, between.experiment, runs, baseline), level)
     if compared is None or len(compared.runs) < len(runs):
         return None
-    table, grouping = examples(between.source, example_set(between.source, between.experiment)), test_grouping(between)
     label, names = table["label"].to_numpy(), list(grouping.groups)
     changes = (compared.after == label).astype(float) - (compared.before == label)
     return change_intervals(changes, grouping.code, cluster_codes(table), len(names), n_many).set_axis(names)

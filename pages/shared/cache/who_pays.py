@@ -68,10 +68,10 @@ def who_pays(model: OneModel, column: str) -> WhoPays | None:
     source, experiment = model.source, model.experiment
     rows = _rows(model)
     runs = tuple(map(str, rows.sort_values("seed")["run"].astype(str).unique()))
+    table = examples(source, example_set(source, experiment))  # first: without it no run is to blame
     compared = pairs(Asked(source, experiment, runs, model.baseline)) if runs else {}
     if not compared or 0 not in set(rows["level"]):
         return None
-    table = examples(source, example_set(source, experiment))
     labels = table["label"].to_numpy()
     codes, names = _parties(model, table, column)
     n = np.bincount(codes, minlength=len(names))
