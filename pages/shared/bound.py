@@ -69,12 +69,14 @@ def multiselect(
 ) -> list[str]:
     """Some of the options, from a list; those that are no longer offered go. `old` as in `selectbox`."""
     _renew(key, options, old, several=True)
+    _keep_all(key, options)
     _leave_out(key, options, look.get("max_selections"))
     return list(where.multiselect(label, options, default=list(default), key=key, bind=ADDRESS, **look))
 
 
 def count_chosen(key: str, options: Sequence[str]) -> int:
     """How many of the options a `multiselect` of this key will have on, for what is drawn before it."""
+    _keep_all(key, options)
     stored = st.session_state.get(key, st.query_params.get_all(key) or options)
     names = [OLD_NAMES.get(part, part) for part in stored] if isinstance(stored, list | tuple) else []
     n_chosen = len(set(names) & set(options))
@@ -84,6 +86,7 @@ def count_chosen(key: str, options: Sequence[str]) -> int:
 def pills(label: str, options: Sequence[str], *, default: Sequence[str], key: str, **look: Any) -> list[str]:
     """Some of a few options that stand side by side; those that are no longer offered go."""
     _renew(key, options, OLD_NAMES, several=True)
+    _keep_all(key, options)
     _leave_out(key, options, None)
     settings = {"selection_mode": "multi", "default": list(default), "key": key, "bind": ADDRESS}
     return list(HERE.pills(label, options, **settings, **look) or ())
@@ -130,6 +133,14 @@ def _forget(key: str, fits: Callable[[Any], bool]) -> None:
     """Let a control start at its default where what it remembers does not fit."""
     if key in st.session_state and not fits(st.session_state[key]):
         del st.session_state[key]
+
+
+def _keep_all(key: str, options: Sequence[str]) -> None:
+    """Let a control that had all of what was offered before have all of what is offered now."""
+    before, stored = st.session_state.get(f"{key} offered"), st.session_state.get(key)
+    st.session_state[f"{key} offered"] = list(options)
+    if before and before != list(options) and isinstance(stored, list | tuple) and set(stored) >= set(before):
+        st.session_state[key] = list(options)
 
 
 def _leave_out(key: str, options: Sequence[str], most: int | None) -> None:

@@ -160,7 +160,7 @@ def test_red_flags_have_a_row_for_each_network_that_keeps_its_accuracy(open_page
 def test_frontier_link_carries_the_frame(open_page: OpenPage) -> None:
     app = open_page("app.py", "planted", techniques="Global magnitude")
     links = [link.proto for link in app.main.get("page_link")]
-    assert [link.page for link in links][:2] == ["writers", "frontier"] and len(links) == len(MENU) + 2
+    assert [link.page for link in links][:2] == ["writers", "frontier"] and len(links) == 3
     assert all("study=planted" in link.query_string and "Global" in link.query_string for link in links)
 
 

@@ -42,7 +42,7 @@ def made_record(name: str = "Global magnitude, rewind", n_groups: int = 12, time
 
     return RecordFacts(
         title=f"LeNet on {name}",
-        summary=f"Close call: {long} (accuracy 96.1 %, gap 3.2 points) wins in 61 % of redraws of its runs.",
+        summary=f"Close call: {long} (accuracy 96.1 %, gap 3.2 points) wins in 61 % of redraws.",
         texts=[f"Against the runner-up, {long}", f"Who pays: {long}", "The second weight agrees."],
         network="lenet",
         dataset=name,

@@ -106,7 +106,8 @@ def ask(frame: Frame) -> Question:
     with floor:
         known = facts["accuracy"]
         usual = (known.most if np.isnan(known.dense) else known.dense) - 1
-        set_to = floor_field("accuracy", known, "threshold", min(max(round(usual, 1), 0.0), 100.0))
+        start = min(max(round(usual, 1), 0.0), 100.0)
+        set_to = floor_field("accuracy", known, "threshold", start, (frame.name, frame.experiment))
         limits["accuracy"] = (set_to or 0.0) / 100
     with second:
         weight, risk = _price(measure, rule)

@@ -1,5 +1,6 @@
 """A floor on the Frontier: a number field with a slider, and a tick where the unpruned networks stand."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +37,10 @@ def floor_facts(points: pd.DataFrame) -> dict[str, FloorFacts]:
     return facts
 
 
-def floor_field(name: str, facts: FloorFacts, key: str, usual: float | None) -> float | None:
+def floor_field(name: str, facts: FloorFacts, key: str, usual: float | None, asked_of: Hashable = None) -> float | None:
     """A floor in its unit, by a field and a slider that follow each other; None where it is not set.
+
+    One that was set for other runs than `asked_of`, and that none of these reaches, is forgotten.
 
     The slider covers ten points below the best and marks where the unpruned networks stand; that of a cost covers all
     networks.
@@ -46,6 +49,9 @@ def floor_field(name: str, facts: FloorFacts, key: str, usual: float | None) -> 
     digits = _digits(facts.most) if floor.is_cost else 1
     step, form = 10.0**-digits, f"%.{digits}f"
     ends = (0.0, 1e6) if floor.is_cost else (0.0 if floor.is_least else -100.0, 100.0)
+    if f"{key} of" in st.session_state and st.session_state[f"{key} of"] != asked_of and _misses(floor, facts, key):
+        del st.session_state[key]
+    st.session_state[f"{key} of"] = asked_of
     field: dict[str, Any] = {"step": step, "format": form, "placeholder": "not set"}
     value = bound.number_input(f"{floor.label} ({floor.unit})", *ends, usual, key=key, **field)
     low, high = slider_ends(floor, facts, value, digits)
@@ -61,6 +67,14 @@ def floor_field(name: str, facts: FloorFacts, key: str, usual: float | None) -> 
     if low <= facts.dense <= high:
         st.html(_tick((facts.dense - low) / (high - low), f"dense {facts.dense:.{digits}f}"))
     return value
+
+
+def _misses(floor: Floor, facts: FloorFacts, key: str) -> bool:
+    """Whether a floor is set that no network keeps."""
+    value = st.session_state.get(key)
+    if not isinstance(value, int | float):
+        return False
+    return value > facts.most + 1e-9 if floor.is_least else value < facts.least - 1e-9
 
 
 def slider_ends(floor: Floor, facts: FloorFacts, value: float | None, digits: int = 1) -> tuple[float, float]:

@@ -64,7 +64,7 @@ def group_chart(table: pd.DataFrame, dark: bool, word: str = "class", least: flo
 
 def _changes(rows: pd.DataFrame, names: list[str], dark: bool) -> dict[str, Any]:
     """What each group gains or loses, written left of it."""
-    left = np.nanmin(rows[["before", "accuracy", "low"]].to_numpy(float), axis=1) if len(rows) else np.array([])
+    left = np.fmin.reduce(rows[["before", "accuracy", "low"]].to_numpy(float), axis=1)
     look = {"mode": "text", "textposition": "middle left", "textfont": {"size": 11, "color": ink(dark)}}
     told = {"text": [f"{formats.points(change)}  " for change in rows["change"]], "showlegend": False, **SILENT}
     return {"type": "scatter", "x": left, "y": names, "cliponaxis": False, **look, **told}
@@ -140,6 +140,7 @@ def weight_strip(
         yaxis2={"visible": False, "domain": [0.78, 1], "anchor": "x", "type": "category"},
     )
     bars |= {"type": "bar", "hovertemplate": "%{hovertext}<extra></extra>", **STEADY}
+    bars["unselected"] = STEADY["unselected"] | {"textfont": {"color": "#000000"}}
     return Drawing([bars, marks | STEADY], layout)
 
 

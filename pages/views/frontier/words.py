@@ -41,7 +41,7 @@ def choice_sentence(points: pd.DataFrame, tested: pd.DataFrame, choice: Choice, 
     if not sure.word:
         return f"**Ship {name}** ({numbers}); {sure.reason}."
     share, rival = (formats.percent(part, 0) for part in (sure.share, sure.rival_share))
-    text = f"**{sure.word.capitalize()}: {name}** ({numbers}) wins in {share} of redraws of its runs"
+    text = f"**{sure.word.capitalize()}: {name}** ({numbers}) wins in {share} of redraws"
     n_as_good = _n_untold(choice, trust)
     if sure.word == CLOSE_CALL and sure.share >= SURE and n_as_good:
         return f"{text}; {formats.count(n_as_good)} more may be as good."

@@ -1,7 +1,7 @@
 """The tour: five steps from "accuracy looks fine" to "what we ship and guard", on the page and as one file."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from html import escape
 from typing import Any
@@ -11,9 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.frontier.choice import Choice, choose
+from engine.store.validation import VALIDATION
 from pages.shared import formats
 from pages.shared.cache import catalog
+from pages.shared.cache.between import Between, has_validation
 from pages.shared.cache.kept import kept
+from pages.shared.cache.points import operating
 from pages.shared.frame import Frame
 from pages.shared.names import baseline_name, point_name, variant_name
 from pages.views.overview import hero as pictures
@@ -50,12 +53,16 @@ def steps(frame: Frame, hero: Hero | None, dark: bool) -> list[Step]:
         found += [total_step(hero, ink), losers_step(hero, ink)]
         if hero.tiled:
             found.append(person_step(frame, hero, ink, dark))
-    points = frame.keep(catalog.operating(frame.source, frame.experiment))
+    between = Between(frame.source, frame.experiment, baseline=frame.baseline)
+    tested = frame.keep(operating(between, frame.baseline))
+    points = tested
+    if has_validation(frame.source, frame.experiment):
+        points = frame.keep(operating(replace(between, split=VALIDATION), frame.baseline))
     if points[MEASURE].notna().sum() > 1:
         choice = choice_of(points)
         found.append(trade_step(points, choice, ink))
         if choice.chosen is not None and points["level"].iloc[choice.chosen] > 0:
-            found += ship_step(frame, points, choice, ink)
+            found += ship_step(frame, tested, choice, ink)
     return found
 
 

@@ -89,9 +89,7 @@ def test_losses_of_writers_are_pulled(open_page: OpenPage, root: Path) -> None:
     assert (paying.loc[paying["columns"] == ("class",), "held"] == "together").all()
     assert "when pulled towards the mean of all" in payer_sentence(mine)
     answer = formats.unmarked(str(app.main.markdown[0].value))
-    assert answer.startswith("Close call: ") and re.search(
-        r"wins in 100 % of redraws of its runs; \d+ more may be as", answer
-    )
+    assert answer.startswith("Close call: ") and re.search(r"wins in 100 % of redraws; \d+ more may be as", answer)
     assert len(answer.split()) <= MOST_WORDS
     assert (
         f"writer {mine['name'].iloc[0]} loses {formats.points(-rows['change'].min(), sign=False)}"
