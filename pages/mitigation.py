@@ -124,7 +124,7 @@ def show_page(frame: Frame) -> None:
             side_by_side("changes", [1, 1]), (measure, "accuracy"), headings, strict=True
         ):
             with side:
-                st.markdown(f"##### {heading}", help=words.methods_help())
+                st.markdown(f"## {heading}", help=words.methods_help())
                 show_chart(
                     charts.change_chart(changed, quantity, frame.dark),
                     f"changes-{quantity}",
@@ -146,7 +146,7 @@ def show_page(frame: Frame) -> None:
             curves,
             caption="Averages of the training runs with 95 % intervals. Hollow points are mitigated.",
         )
-    st.markdown(f"##### What each method costs, at {formats.sparsity(at_level['sparsity'].mean())} sparsity")
+    st.markdown(f"## What each method costs, at {formats.sparsity(at_level['sparsity'].mean())} sparsity")
     runs = runs[runs["run"].astype(str).isin(outcomes["run"].astype(str))]
     st.dataframe(
         words.arm_table(at_level, changed, price(runs)), hide_index=True, alt="Each method's accuracy, gap and seconds."
