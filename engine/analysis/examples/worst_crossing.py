@@ -92,17 +92,17 @@ def worst_crossing(
     if not n_searched:
         return None
     reach = float(ndtri(1 - ALPHA / 2 / n_searched))
-    best, pick = -np.inf, None
+    best = -np.inf
+    pick: tuple[tuple[str, ...], NDArray[np.bool_], tuple[str, ...]] | None = None
     for names, code, groups, large, rates in candidates:
         near = (rates.value - reach * np.sqrt(rates.variance))[large]
         if np.isfinite(near).any() and (top := np.nanmax(near)) > best:
             place = int(large[np.nanargmax(near)])
-            best, pick = float(top), (names, code == place, groups[place])
+            best, pick = float(top), (names, np.asarray(code == place), groups[place])
     if pick is None:
         return None
-    names, inside, group = pick
-    found, confirmed = (_facts(case, inside, half, cluster) for half in halves)
-    return WorstCrossing(names, group, n_searched, found, confirmed)
+    found, confirmed = (_facts(case, pick[1], half, cluster) for half in halves)
+    return WorstCrossing(pick[0], pick[2], n_searched, found, confirmed)
 
 
 def _is_sided(name: str, examples: pd.DataFrame) -> bool:
