@@ -94,10 +94,10 @@ def worst_crossing(
     reach = float(ndtri(1 - ALPHA / 2 / n_searched))
     best = -np.inf
     pick: tuple[tuple[str, ...], NDArray[np.bool_], tuple[str, ...]] | None = None
-    for names, code, groups, large, rates in candidates:
-        near = (rates.value - reach * np.sqrt(rates.variance))[large]
+    for names, code, groups, places, rates in candidates:
+        near = (rates.value - reach * np.sqrt(rates.variance))[places]
         if np.isfinite(near).any() and (top := np.nanmax(near)) > best:
-            place = int(large[np.nanargmax(near)])
+            place = int(places[np.nanargmax(near)])
             best, pick = float(top), (names, np.asarray(code == place), groups[place])
     if pick is None:
         return None

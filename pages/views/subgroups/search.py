@@ -15,7 +15,6 @@ from engine.analysis.examples.worst_crossing import (
 from pages.shared import formats
 from pages.shared.body import part
 from pages.shared.cache.kept import kept
-from pages.shared.layout import answer
 from pages.shared.names import QUARTERS, column_name, group_in_words
 from pages.shared.pickers import ExampleSet, Populations
 from pages.views.subgroups.controls import SubgroupQuery
@@ -38,7 +37,7 @@ def show_search(example_set: ExampleSet, networks: Populations, asked: SubgroupQ
                 icon=":material/info:",
             )
             return
-        answer(search_sentence(worst, asked.rate))
+        st.markdown(search_sentence(worst, asked.rate))
         st.table(half_table(worst, asked.rate), border="horizontal", hide_index=True, alt="The group on both halves.")
         whose = example_set.member_columns[0].replace("_", " ") + "s" if example_set.member_columns else "examples"
         st.caption(

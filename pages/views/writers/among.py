@@ -1,6 +1,7 @@
 """What the networks are for some members alone: the choice of them, what they lose, and how sparse they could go."""
 
 from dataclasses import dataclass
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,8 @@ class Losses:
     """What models lose against their baselines: tables of VARIANT, level, sparsity, and the loss of some and of all."""
 
     models: pd.DataFrame
+    own: pd.DataFrame
+    """Of the runs that are looked at."""
     classes: pd.DataFrame
     """Of the network that is looked at, at its level: class, n of theirs, the loss of some and of all."""
 
@@ -36,7 +39,7 @@ class Losses:
 def select_members(key: str) -> bool:
     """Take the members that a lasso or box holds as the ones looked at; False where it holds fewer than LEAST."""
     points = st.session_state[key]["selection"]["points"]
-    names = list(dict.fromkeys(str(point["customdata"][0]) for point in points if point.get("customdata")))
+    names = list(dict.fromkeys(unescape(point["customdata"][0]) for point in points if point.get("customdata")))
     if len(names) >= LEAST:
         st.session_state[KEY] = names
     return len(names) >= LEAST
@@ -61,8 +64,7 @@ def show_among(frame: Frame, example_set: ExampleSet, compared: NetworkPair, sho
     mine = example_set.examples[shown.grouping].astype(str).isin(chosen).to_numpy()
     asked = (frame.experiment, frame.baseline, compared.runs, compared.level, shown.grouping, tuple(sorted(chosen)))
     losses = kept(frame.source, "losses among", asked, lambda: _losses(frame, example_set, compared, mine))
-    models = frame.keep(losses.models)
-    own = models[models["run_shown"].to_numpy()]
+    models, own = frame.keep(losses.models), losses.own
     st.markdown(among_sentence(own, compared.level, len(chosen), members))
     left, right = side_by_side("among", [1, 1])
     with left:
@@ -71,7 +73,7 @@ def show_among(frame: Frame, example_set: ExampleSet, compared: NetworkPair, sho
             among_chart(own, f"these {len(chosen)}", f"all {members}", frame.dark),
             "writers-among",
             f"Loss of accuracy of {len(chosen)} {of.members} and of all against sparsity.",
-            own.drop(columns="run_shown"),
+            own,
         )
     with right:
         st.markdown("### How sparse each technique can go within 1 point")
@@ -175,10 +177,9 @@ def _losses(frame: Frame, example_set: ExampleSet, compared: NetworkPair, mine: 
     table = pairs[["run", "level"]].assign(some=[loss[0] for loss in lost], all=[loss[1] for loss in lost])
     levels = catalog.levels(source, experiment)[["run", "level", *VARIANT, "sparsity"]]
     table = levels.astype({"run": str}).merge(table.astype({"run": str}), on=["run", "level"])
-    by = [*VARIANT, "level"]
-    table = table.assign(run_shown=table["run"].isin(compared.runs))
-    models = table.groupby(by, observed=True, as_index=False).agg(
-        sparsity=("sparsity", "mean"), some=("some", "mean"), all=("all", "mean"), run_shown=("run_shown", "any")
+    models, own = (
+        rows.groupby([*VARIANT, "level"], observed=True, as_index=False)[["sparsity", "some", "all"]].mean()
+        for rows in (table, table[table["run"].isin(compared.runs)])
     )
     label = example_set.examples["label"].to_numpy()
     change = (compared.before == label).mean(axis=0) - (compared.after == label).mean(axis=0)
@@ -192,4 +193,4 @@ def _losses(frame: Frame, example_set: ExampleSet, compared: NetworkPair, mine: 
             "all": every.to_numpy(),
         }
     )
-    return Losses(models, classes)
+    return Losses(models, own, classes)
