@@ -34,6 +34,7 @@ STYLE = """
 .st-key-answer p {font-size: 1.25rem; line-height: 1.5}
 .stMainBlockContainer h1 {font-size: 2.25rem; padding: 0}
 .stMainBlockContainer h2 {font-size: 1.25rem}
+.stMainBlockContainer h3 {font-size: 1.1rem}
 [data-testid="stSidebar"] .stSelectbox input {font-size: 0.875rem}
 .st-key-brand p {font-size: 1.25rem; font-weight: 600}
 [data-testid="stCaptionContainer"], [class*="st-key-menu-"] summary, [class*="st-key-menu-"] summary p

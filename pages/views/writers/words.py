@@ -281,7 +281,7 @@ def hardest_table(
         "n": column.TextColumn(width=50),
         "before": column.NumberColumn(format="%.1f %%", width=70),
         "after": column.TextColumn(help="With its 95 % interval.", width=110),
-        "loses (pt)": column.ProgressColumn(format="%.1f", min_value=0, max_value=most, color="orange"),
+        "loses (pt)": column.ProgressColumn(format="%.1f", min_value=0, max_value=most, color="orange", width=120),
     }
 
 
