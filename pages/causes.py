@@ -107,7 +107,7 @@ def show_page(frame: Frame) -> None:
         for side, found in zip(side_by_side(f"relations-{place}", [1, 1]), pair, strict=False):
             with side:
                 heading = words.relation_heading(found)
-                st.markdown(f"##### {heading}")
+                st.markdown(f"## {heading}")
                 show_chart(
                     kept(
                         source,
@@ -133,7 +133,7 @@ def show_page(frame: Frame) -> None:
 
     # -- over sparsity -------------------------------------------------------------------------------------------------
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.markdown("##### Each group as weights are cut", help="\n\n".join(words.HELP.values()), width="content")
+        st.markdown("## Each group as weights are cut", help="\n\n".join(words.HELP.values()), width="content")
         named = {words.QUANTITIES[key].capitalize(): key for key in words.HELP}
         quantity = bound.segmented_control("Shown", list(named), default="Gradient norm", key="quantity")
         scale = choose_axis("kept")
@@ -158,7 +158,7 @@ def show_page(frame: Frame) -> None:
     # -- the bound -----------------------------------------------------------------------------------------------------
     just_cut = kept(source, "right after the cut", of, lambda: right_after_cut(groups))
     bounded, moment = groups, ""
-    st.markdown("##### The paper's bound on what a group can lose")
+    st.markdown("## The paper's bound on what a group can lose")
     said = st.container()
     with st.expander("The bound beside the truth, group by group"):
         if len(just_cut):
@@ -188,7 +188,7 @@ def show_page(frame: Frame) -> None:
     said.markdown(kept(source, "bound", (*of, moment), lambda: words.bound_sentence(bound_facts(bounded))))
     skipped = kept(source, "skipped groups", of, lambda: skipped_groups(groups))
     if len(skipped):
-        st.markdown("##### Groups that were not measured")
+        st.markdown("## Groups that were not measured")
         st.dataframe(
             skipped.rename(columns={"n": "training examples"}), hide_index=True, alt="Groups left out and why."
         )

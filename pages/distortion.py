@@ -136,7 +136,7 @@ def show_page(frame: Frame) -> None:
         )
         ratios = [ratio for ratio, name in ratio_names.items() if name in (asked or usual)]
         shown, shown_cells = (rows[rows["ratio"].isin(ratios)] for rows in (models, table))
-        heading.markdown(f"##### {words.map_heading(shown_cells)}", help=words.ALPHA_HELP)
+        heading.markdown(f"## {words.map_heading(shown_cells)}", help=words.ALPHA_HELP)
         beside_control = control_cells(shown, controls, confidence)
         verdicts = tables.interval_table(shown_cells, beside_control, list(looks), KIND[by])
         as_map = bound.segmented_control(
@@ -154,7 +154,7 @@ def show_page(frame: Frame) -> None:
         )
     with right:
         st.markdown(
-            "##### Accuracy beside alpha", help="Pruning helps both where accuracy is above and alpha below the line."
+            "## Accuracy beside alpha", help="Pruning helps both where accuracy is above and alpha below the line."
         )
 
         @part
@@ -188,9 +188,7 @@ def show_page(frame: Frame) -> None:
 
     # -- the paper's findings ------------------------------------------------------------------------------------------
     if by == "technique" and (of_paper := findings(shown, confidence)):
-        st.markdown(
-            "##### What the paper found, and this study", help="Good et al. 2022; decided by intervals, as above."
-        )
+        st.markdown("## What the paper found, and this study", help="Good et al. 2022; decided by intervals, as above.")
         show_table(words.findings_table(of_paper), "findings", "The paper's findings, and how often they hold here.")
         with st.expander("Numbers behind it"):
             for finding in of_paper:

@@ -80,7 +80,7 @@ def show_page(frame: Frame) -> None:
     @part
     def show_examples() -> None:
         """The examples one by one."""
-        st.markdown("##### Wrong label, ambiguous, or truly hard? Look and mark them")
+        st.markdown("## Wrong label, ambiguous, or truly hard? Look and mark them")
         order = choose_examples(frame, exemplars, cuts)
         show_gallery(frame, exemplars, order)
         show_marks(frame, exemplars)
@@ -99,7 +99,7 @@ def show_page(frame: Frame) -> None:
     show_shares(frame, exemplars, cuts)
 
     # -- how much harder they are --------------------------------------------------------------------------------------
-    st.markdown(f"##### {words.hardest_title(accuracy)}", help=words.ties_help(exemplars, cuts[99.0]))
+    st.markdown(f"## {words.hardest_title(accuracy)}", help=words.ties_help(exemplars, cuts[99.0]))
     left, right = st.container(key="beside-accuracy").columns(2, gap="large")
     with left:
         apart = kept(
@@ -135,7 +135,7 @@ def show_page(frame: Frame) -> None:
         st.caption(coarse)
 
     # -- who was at risk -----------------------------------------------------------------------------------------------
-    st.markdown("##### Could one have known before pruning?", help=at_risk.HELP)
+    st.markdown("## Could one have known before pruning?", help=at_risk.HELP)
     at_risk.show_risk(frame, networks, labels, n_classes)
 
 

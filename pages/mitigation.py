@@ -127,7 +127,7 @@ def show_page(frame: Frame) -> None:
             side_by_side("changes", [1, 1]), (measure, "accuracy"), headings, strict=True
         ):
             with side:
-                st.markdown(f"##### {heading}", help=words.methods_help())
+                st.markdown(f"## {heading}", help=words.methods_help())
                 show_chart(
                     kept(
                         frame.source,
@@ -159,7 +159,7 @@ def show_page(frame: Frame) -> None:
             curves,
             caption="Averages of the training runs with 95 % intervals. Hollow points are mitigated.",
         )
-    st.markdown(f"##### What each method costs, at {formats.sparsity(at_level['sparsity'].mean())} sparsity")
+    st.markdown(f"## What each method costs, at {formats.sparsity(at_level['sparsity'].mean())} sparsity")
 
     def costs() -> pd.DataFrame:
         runs = catalog.load_catalog(frame.source).runs

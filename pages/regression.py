@@ -109,7 +109,7 @@ def show_page(frame: Frame) -> None:
     left, right = side_by_side("coefficients", [1, 1])
     with right:
         st.markdown(
-            "##### In words",
+            "## In words",
             help="How accuracy changes when one thing changes and the rest stays, averaged over the runs above. Cross "
             "terms share one thing among many coefficients; these numbers add them up.",
         )
@@ -142,7 +142,7 @@ def show_page(frame: Frame) -> None:
             """Coefficients of groups of choice."""
             counts = coefficients.groups_of(regression)
             with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-                st.markdown("##### Coefficients", width="content")
+                st.markdown("## Coefficients", width="content")
                 scale = bound.segmented_control(
                     "Scale",
                     ["compared", "fitted"],
@@ -193,7 +193,7 @@ def show_page(frame: Frame) -> None:
         show_coefficients()
 
     # -- how well it fits ----------------------------------------------------------------------------------------------
-    st.markdown("##### How well it fits")
+    st.markdown("## How well it fits")
     with st.container(horizontal=True, gap="small"):
         for label, number, text in coefficients.figures(regression):
             st.metric(label, number, help=text, border=True, width=170)

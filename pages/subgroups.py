@@ -24,6 +24,7 @@ from pages.views.subgroups.controls import (
     shown_table,
     table_columns,
 )
+from pages.views.subgroups.search import show_search
 
 
 @body
@@ -83,7 +84,7 @@ def show_page(frame: Frame) -> None:
     left, right = st.container(key="beside-groups").columns(2, gap="large")
     with left:
         heading = kept(frame.source, "rates heading", looked_at, lambda: curve_heading(curves, asked))
-        st.markdown(f"##### {heading}")
+        st.markdown(f"## {heading}")
         show_chart(
             kept(
                 frame.source,
@@ -99,7 +100,7 @@ def show_page(frame: Frame) -> None:
             else "Thick: everybody. Open circles: fewer than 30 examples.",
         )
     with right:
-        st.markdown(f"##### {RATES[asked.rate]} before, and at {formats.sparsity(networks.sparsity)} sparsity")
+        st.markdown(f"## {RATES[asked.rate]} before, and at {formats.sparsity(networks.sparsity)} sparsity")
         show_chart(
             kept(
                 frame.source,
@@ -113,7 +114,8 @@ def show_page(frame: Frame) -> None:
             caption="Whiskers: 95 % interval for this many examples, or writers where examples name them."
             + (f" The {charts.MOST_ROWS} that grow most; the table has all." if n_groups >= charts.MOST_ROWS else ""),
         )
-    st.markdown("##### Group by group")
+    show_search(example_set, networks, asked)
+    st.markdown("## Group by group")
     st.dataframe(
         kept(frame.source, "rates", of, lambda: shown_table(table, asked)) if not only else shown_table(table, asked),
         hide_index=True,

@@ -19,6 +19,7 @@ from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import baseline_name, group_name
 from pages.shared.pickers import ExampleSet
 from pages.views.writers import charts, words
+from pages.views.writers.among import select_members, show_among
 from pages.views.writers.attribute_panels import TILT, attribute_panels, tilt_drawing
 from pages.views.writers.chance import chance_sentence, count_sentence
 from pages.views.writers.controls import (
@@ -37,7 +38,9 @@ HARDEST = 10
 
 
 def choose_point(key: str) -> None:
-    """Make the member whose point was clicked the chosen one."""
+    """Make the member that was clicked the chosen one; several that were drawn around are those that count."""
+    if select_members(key):
+        return
     points = st.session_state[key]["selection"]["points"]
     if points and (shown := points[0].get("customdata")):
         st.session_state["member"] = unescape(shown[0])
@@ -213,7 +216,8 @@ def show_page(frame: Frame) -> None:
         with left:
             st.markdown(f"## {words.scatter_title(table, of)}")
             st.caption(
-                f"Accuracy of each {formats.plain(of.member)} before and after pruning; below the dashed line: loss."
+                f"Accuracy of each {formats.plain(of.member)} before and after pruning; below the dashed line: loss. "
+                "Click one, or draw around several."
             )
             show_chart(
                 kept(frame.source, "before after", drawn_of, lambda: charts.before_after(table, look, shown.palette)),
@@ -221,6 +225,7 @@ def show_page(frame: Frame) -> None:
                 f"Accuracy before against after pruning of {len(table)} {of.members}; below the dashed line they lose.",
                 table,
                 selects=partial(choose_point, "writers-before-after"),
+                modes=("points", "lasso", "box"),
                 caption=words.scatter_caution(table, of, shown.n_left_out),
             )
         with right:
@@ -235,6 +240,8 @@ def show_page(frame: Frame) -> None:
                 if len(looked_at) > 1:
                     st.markdown(f"### {formats.plain(of.member).capitalize()} {formats.plain(looked_at[place])}")
                 show_member(frame.source, row, example_set, compared, of, frame.dark, str(place))
+
+    show_among(frame, example_set, compared, shown)
 
     # -- does their writing explain it: small charts side by side, statistics folded -----------------------------------
     if not attribute:

@@ -52,6 +52,7 @@ STYLE = """
   {color: inherit; opacity: 0.85}
 @media (max-width: 640px) {
   .stMainBlockContainer {padding: 3rem 1rem 2rem}
+  [data-testid="stButtonGroup"] [role="radiogroup"] {flex-wrap: wrap}
   [data-testid="stCode"] pre, [data-testid="stCode"] code {white-space: pre-wrap !important; overflow-wrap: anywhere}
   [data-testid="stTableStyledTable"] {table-layout: fixed; width: 100%; min-width: 0 !important}
   [data-testid="stTableStyledTable"] :is(th, td) {padding: 0.1rem; font-size: 0.75rem}

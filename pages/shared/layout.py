@@ -1,7 +1,7 @@
 """How a chart is put on a page: the figure with its description, and its menu: as table, CSV, HTML, image format."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -12,6 +12,7 @@ from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import ALONE
 from pages.shared.formats import csv_bytes
 
+SelectionMode = Literal["points", "box", "lasso"]
 BUTTONS = ["toImage", "zoom2d", "select2d", "resetScale2d", "resetCameraDefault3d"]
 
 
@@ -37,7 +38,8 @@ def show_table(table: pd.DataFrame, key: str, alt: str) -> None:
         f".st-key-{key} div:has(> table) {{overflow: hidden}} {cells} tr > * {{overflow-wrap: anywhere}} "
         f".st-key-{key} table, {cells}, {cells} tr, {cells} tr > * {{display: block; width: 100%}} "
         f"{cells} tr {{padding: 0.5rem 0; border-bottom: 1px solid currentColor}} "
-        f"{cells} tr > * {{padding: 0.1rem 0; border: none}} {cells} p {{display: inline}} {named}"
+        f"{cells} tr > * {{padding: 0.1rem 0; border: none; text-align: left !important}} "
+        f"{cells} p {{display: inline}} {named}"
     )
     with st.container(key=key):
         st.html(f"<style>@media (max-width: 1100px) {{{cards}}}</style>")
@@ -51,11 +53,13 @@ def show_chart(
     table: pd.DataFrame | Callable[[], pd.DataFrame],
     selects: bool | Callable[[], None] = False,
     caption: str = "",
+    modes: Sequence[SelectionMode] = ("points",),
 ) -> Any:
     """Draw a figure with its menu; the selection where `selects`, else nothing.
 
     `alt` says in a sentence what the chart shows; `table` holds the numbers behind it. `selects`
-    may be what to call when a point is chosen; it finds the selection in the session under `key`.
+    may be what to call when a point is chosen; it finds the selection in the session under `key`. `modes` are how
+    points can be chosen.
     """
     as_table, image = bool(st.session_state.get(f"{key}-table")), st.session_state.get(f"{key}-image") or "png"
     event = None
@@ -64,7 +68,7 @@ def show_chart(
     else:
         config = {
             "displaylogo": False,
-            "modeBarButtons": [_buttons(figure, bool(selects))],
+            "modeBarButtons": [_buttons(figure, bool(selects)) + ["lasso2d"] * ("lasso" in modes)],
             "toImageButtonOptions": {"format": image, "filename": key, "scale": 2},
         }
         event = st.plotly_chart(
@@ -73,7 +77,7 @@ def show_chart(
             config=config,
             alt=alt,
             on_select=selects if callable(selects) else "rerun" if selects else "ignore",
-            selection_mode="points",
+            selection_mode=modes,
         )
     below = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small")
     if caption:

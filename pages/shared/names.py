@@ -121,6 +121,23 @@ def group_in_words(column: str, group: str) -> str:
     return name if name != group else f"{column.replace('_', ' ')} {group}"
 
 
+ATTRIBUTES = {
+    "abs_tilt": "slant",
+    "tilt": "tilt, left to right",
+    "activation": "amount of ink",
+    "distance": "distance from the typical image",
+    "entropy": "detail (entropy)",
+}
+"""What attributes of images are called; others keep the names of their columns."""
+
+QUARTERS = ("lowest quarter", "second quarter", "third quarter", "highest quarter")
+
+
+def column_name(column: str) -> str:
+    """A column of the examples as people say it."""
+    return ATTRIBUTES.get(column, column.replace("_", " "))
+
+
 def verb_for(column: str, group: str, verb: str) -> str:
     """A verb that fits a group in a sentence: "class 8 loses", "students (hsf4) lose"."""
     return verb if group_name(column, group) != group else f"{verb}s"

@@ -14,7 +14,8 @@ from pages.views.harmed import vote_card as votes
 from pages.views.subgroups import charts as subgroup_charts
 from pages.views.subgroups import controls as subgroup_controls
 from pages.views.subgroups.controls import chance_sentence
-from tests.pages.conftest import NASTY, OpenPage, words
+from tests.pages.conftest import NASTY, OpenPage, unfold, words
+from tests.support.planted.regions import make_regions
 from tests.support.studies import make_study
 from tests.support.uploads import bring, long_table, wide_table
 
@@ -65,6 +66,14 @@ def test_subgroups_say_whose_errors_grow(brought: Path, open_page: OpenPage) -> 
     assert "**The false-negative rate grows from" in said and "No group is large enough" in said
     table = next(frame.value for frame in app.dataframe if "against the others" in frame.value)
     assert {"all", "place", "site", "place × site"} == set(table["by"])
+
+
+def test_a_search_names_who_pays_most_and_what_the_other_half_says(tmp_path: Path, open_page: OpenPage) -> None:
+    make_regions(tmp_path / "regions")
+    app = unfold(open_page("pages/subgroups.py", "regions", root=tmp_path, level="90.0 %"), "search")
+    said = words(app)
+    assert "egion rural" in said and "more than everyone else's** (95 %: " in said and "has not seen" in said
+    assert "groups were searched" in said
 
 
 def test_many_groups_can_be_searched_and_few_lines_have_a_colour() -> None:

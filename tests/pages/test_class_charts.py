@@ -143,7 +143,8 @@ def test_seven_panels_stand_in_two_rows() -> None:
     curves = pd.concat([ONE.assign(technique=key) for key in keys], ignore_index=True)
     figure = charts.technique_panels(curves, look(), keys)
     titles = [figure.layout[f"xaxis{place or ''}"].title.text for place in ("", *range(2, 8))]
-    assert titles == [""] * 4 + ["weights kept"] * 3
+    assert titles == [""] * 4 + ["weights kept, %", "", ""]
+    assert not any("%" in text for text in figure.layout.xaxis.ticktext)
     assert figure.layout.yaxis5.domain[1] < figure.layout.yaxis.domain[0]
 
 

@@ -25,6 +25,7 @@ from pages.shared.pickers import level_labels
 from pages.views.writers import charts
 from pages.views.writers import tiles as digits
 from pages.views.writers import words as writers
+from pages.views.writers.among import sparsest_within
 from pages.views.writers.chance import chance_sentence, count_sentence, losing_by_chance, worst_by_chance
 from pages.views.writers.kept import NOT_KEPT
 from tests.pages.conftest import OpenPage
@@ -114,6 +115,22 @@ def test_page_says_whether_writers_differ_by_chance(page: Any, studies: Path) ->
     assert "digits of one class and series change hands" in said
     fewer = text(page("planted", series="hsf4"))
     assert "would lose that much" in fewer and worst_by_chance(found) not in fewer
+
+
+def test_some_members_alone_lose_what_they_do_by_hand(page: Any, studies: Path) -> None:
+    table = planted(studies).sort_values("change")
+    chosen = table.head(5)
+    app = page("planted", among=[str(name) for name in chosen["writer"]])
+    losses = [100 * (of["n"] * (of["before"] - of["after"])).sum() / of["n"].sum() for of in (chosen, table)]
+    assert f"**These 5 writers lose {losses[0]:.1f} pt, all together {losses[1]:.1f} pt.**" in text(app)
+    assert any("for them" in frame.value for frame in app.dataframe)
+    assert "all together" not in text(page("planted")) and "all together" not in text(page("planted", among="nobody"))
+
+
+def test_the_sparsest_level_within_a_point_comes_before_any_that_loses_more() -> None:
+    rows = {"level": [1, 2, 3, 4], "sparsity": [0.2, 0.4, 0.6, 0.8], "some": [0.0, 0.01, 0.02, 0.0], "all": [0.1] * 4}
+    assert sparsest_within(pd.DataFrame(rows), "some") == 0.4
+    assert np.isnan(sparsest_within(pd.DataFrame(rows), "all"))
 
 
 def test_the_answer_stands_alone_and_the_rest_is_folded(page: Any) -> None:

@@ -125,11 +125,11 @@ def technique_panels(
     traces, titles = [], []
     seen = Seen(spotlight, None, classes.dark)
     axes: dict[str, Any] = {}
-    grid = panels(len(techniques), n_columns, 0.02, 0.28 / n_rows if n_rows > 1 else 0.0)
+    grid = panels(len(techniques), n_columns, 0.03, 0.28 / n_rows if n_rows > 1 else 0.0)
     for panel, technique in zip(grid, techniques, strict=True):
         is_first = panel.place % n_columns == 0
         axes |= panel.layout(
-            _panel_axis(classes.scale, kept, panel.place // n_columns == n_rows - 1)
+            _panel_axis(classes.scale, kept, panel.place == (n_rows - 1) * n_columns)
             | {"matches": "x" if panel.place else None},
             {
                 "matches": "y" if panel.place else None,
@@ -139,7 +139,8 @@ def technique_panels(
                 "title": _title("class accuracy" if is_first else ""),
             },
         )
-        name, middle = formats.chart_text(technique_name(technique)), sum(panel.across) / 2
+        name = "<br>".join(formats.chart_text(technique_name(technique)).split(" ", 1))
+        middle = sum(panel.across) / 2
         titles.append(_note(name, (middle, panel.upward[1]), "center") | {"yref": "paper", "yanchor": "bottom"})
         for number, curve in _by_class(curves[curves["technique"] == technique], ["level"], seen):
             traces.append(_line(curve, classes, number, seen) | {"mode": "lines"} | panel.axes)
@@ -147,14 +148,15 @@ def technique_panels(
 
 
 def _panel_axis(scale: str, kept: float, titled: bool) -> dict[str, Any]:
-    """The axis of a panel: few marks, the last of them where the levels end."""
+    """The axis of a panel: few marks, so short that they stand beside each other on a phone; the last of them is where
+    the levels end."""
     axis = sparsity_look(scale) | {"tickangle": 0}
-    axis["title"] = _title(axis["title"] if titled else "")
+    axis["title"] = _title(f"{axis['title']}, %" if titled else "")
     if scale != "kept":
-        return axis | {"nticks": 4}
+        return axis | {"tickvals": [0, 0.5, 1], "ticktext": ["0", "50", "100"]}
     marks = [tick for tick in axis["tickvals"] if tick >= kept]
     ticks = sorted({1, *(tick for tick in (0.1, 0.01) if tick > 2 * marks[-1]), marks[-1]}, reverse=True)
-    return axis | {"tickvals": ticks, "ticktext": [f"{100 * tick:g} %" for tick in ticks]}
+    return axis | {"tickvals": ticks, "ticktext": [f"{100 * tick:g}" for tick in ticks]}
 
 
 def _by_class(rows: pd.DataFrame, order: list[str], seen: Seen) -> list[tuple[int, Curve]]:

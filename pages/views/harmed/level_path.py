@@ -45,7 +45,7 @@ def show_path(
     sparsity = {0: 0.0} | {int(level): float(value) for level, value in networks.by_level.items()}
     levels, counts = [level for level in levels if level in sparsity], counts[[level in sparsity for level in levels]]
     label = int(labels[example])
-    st.markdown(f"##### {path_sentence(usual_path(counts, levels), label, names, sparsity)}")
+    st.markdown(f"## {path_sentence(usual_path(counts, levels), label, names, sparsity)}")
     show_chart(
         path_chart(levels, counts, label, names, sparsity),
         "level-path",

@@ -98,7 +98,7 @@ def show_agreement(frame: Frame, example_set: ExampleSet) -> None:
         for (one, other), result in found.items()
     ]
     st.markdown(
-        "##### Do people mark alike?",
+        "## Do people mark alike?",
         help="Cohen's kappa: 1 where two people agree on all that both marked, 0 where they agree as often as chance "
         "would have them.",
     )

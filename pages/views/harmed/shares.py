@@ -11,20 +11,9 @@ from pages.shared import bound, formats
 from pages.shared.body import part
 from pages.shared.frame import Frame
 from pages.shared.layout import show_chart
-from pages.shared.names import group_name
+from pages.shared.names import QUARTERS, column_name, group_name
 from pages.views.harmed import charts
 from pages.views.harmed.gallery import SHOWN, Exemplars
-
-ATTRIBUTES = {
-    "abs_tilt": "slant",
-    "tilt": "tilt, left to right",
-    "activation": "amount of ink",
-    "distance": "distance from the typical image",
-    "entropy": "detail (entropy)",
-}
-"""What attributes of images are called; others keep the names of their columns."""
-
-QUARTERS = ("lowest quarter", "second quarter", "third quarter", "highest quarter")
 
 
 @part
@@ -46,7 +35,7 @@ def show_shares(frame: Frame, exemplars: Exemplars, cuts: dict[float, Cut]) -> N
             "By", by, by.index(most_telling(table)), key="by", format_func=titles.__getitem__, width=260
         )
     rows = table[(table["grouping"] == grouping).to_numpy()]
-    heading.markdown(f"##### {share_title(rows, grouping)}")
+    heading.markdown(f"## {share_title(rows, grouping)}")
     if grouping == "class" or grouping in exemplars.example_set.group_columns:
         note = exemplars.example_set.labels_note
         if note:
@@ -100,8 +89,3 @@ def share_title(rows: pd.DataFrame, grouping: str) -> str:
     has_own_name = group_name(grouping, str(top["group"])) != str(top["group"])
     said = f"{who[:1].upper()}{who[1:]}" if has_own_name else f"{name.capitalize()}, {who}"
     return f"{said}: {top['ratio']:.1f} times as common among them"
-
-
-def column_name(column: str) -> str:
-    """A column of the examples as people say it."""
-    return ATTRIBUTES.get(column, column.replace("_", " "))

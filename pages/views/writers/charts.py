@@ -71,11 +71,8 @@ def before_after(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> Dr
             traces.append(line_trace(ends, fit.intercept + fit.slope * ends, name, colour, dash, 3, by_dash(look)))
     traces += chosen_star(table, look, "before", "after")
     same: dict[str, Any] = {"range": [low, high], "tickformat": ".0%", "constrain": "domain"}
-    layout = chart_layout(
-        460,
-        xaxis=axis(f"accuracy before: {look.before}", **same),
-        yaxis=axis("accuracy after pruning", scaleanchor="x", **same),
-    )
+    across, upward = axis(f"accuracy before: {look.before}", **same), axis("accuracy after pruning", **same)
+    layout = chart_layout(460, dragmode="lasso", xaxis=across, yaxis=upward | {"scaleanchor": "x"})
     return Drawing(traces, layout)
 
 

@@ -268,16 +268,21 @@ def hardest_table(
         table[series.replace("_", " ")] = [group_name(series, str(name)) for name in top[series]]
     table["n"] = [formats.count(n) + (" (few)" if n < SMALL else "") for n in top["n"]]
     table["loses (pt)"] = -100 * top["change"]
-    table["before"], table["after"] = 100 * top["before"], 100 * top["after"]
-    table["after, 95 %"] = [
-        formats.plus_minus(low, high) for low, high in zip(top["after_low"], top["after_high"], strict=True)
+    table["before"] = 100 * top["before"]
+    table["after"] = [
+        f"{formats.percent(row['after'])} {formats.plus_minus(row['after_low'], row['after_high'])}".strip()
+        for _, row in top.iterrows()
     ]
     if attribute:
-        table[f"mean {attribute_label(attribute)}"] = top[attribute].map(formats.number)
+        table[attribute_label(attribute)] = top[attribute].map(formats.number)
     most = max(float(table["loses (pt)"].max()), 1.0) if len(table) else 1.0
-    before, after = (st.column_config.NumberColumn(label, format="%.1f %%") for label in ("before", "after"))
-    loss = st.column_config.ProgressColumn(format="%.1f", min_value=0, max_value=most, color="orange")
-    return table, {"before": before, "after": after, "loses (pt)": loss}
+    column = st.column_config
+    return table, {
+        "n": column.TextColumn(width=50),
+        "before": column.NumberColumn(format="%.1f %%", width=70),
+        "after": column.TextColumn(help="With its 95 % interval.", width=110),
+        "loses (pt)": column.ProgressColumn(format="%.1f", min_value=0, max_value=most, color="orange", width=120),
+    }
 
 
 def _estimate(value: float, se: float) -> str:
