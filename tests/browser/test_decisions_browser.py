@@ -129,7 +129,7 @@ def check_model(content: bytes, study: Study, key: str, record: dict[str, Any]) 
     assert shipped["decision"] == key and shipped["n_equal"] == shipped["n_answers"] == len(recorded)
 
 
-# -- the study that ships -----------------------------------------------------------------------------------------------
+# -- the study that ships ---------------------------------------------------------------------------------------------
 
 
 def address(study: Study, key: str) -> str:
