@@ -29,8 +29,9 @@ def run_with_only(
     """The script's end, run in the folder by a Python that finds its own library, the folder, and these packages."""
     site = folder / "only"
     site.mkdir()
-    for package in closure(names).values():
-        for top in {path.parts[0] for path in package.files or [] if path.parts[0] not in ("..", "__pycache__")}:
-            (site / top).symlink_to(Path(str(package.locate_file(top))))
+    tops = {Path(str(one.locate_file(file.parts[0]))) for one in closure(names).values() for file in one.files or []}
+    for top in tops:
+        if top.name not in ("..", "__pycache__"):
+            (site / top.name).symlink_to(top)
     words = [sys.executable, "-I", "-S", "-c", RUN, str(site), str(folder)]
     return subprocess.run(words, cwd=folder, input=script, capture_output=True, text=True, check=False, env=environment)
