@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import PruneScopeError
+from engine.exchange.cells import unfit
 from engine.plain_names import check_name
 
 
@@ -32,7 +33,7 @@ class Recorded:
 
 
 def read_examples(
-    name: str, labels: ArrayLike, groups: Mapping[str, ArrayLike], classes: Sequence[object] | None
+    name: str, labels: ArrayLike, groups: Mapping[str, ArrayLike] | pd.DataFrame, classes: Sequence[object] | None
 ) -> ExampleSet:
     """The examples as a user gives them, or a refusal; floats beside them are attributes, all else groups."""
     check_name("dataset", name)
@@ -83,11 +84,18 @@ def class_names(labels: np.ndarray, classes: Sequence[object] | None) -> list[st
     return names
 
 
-def example_columns(groups: Mapping[str, ArrayLike], n_examples: int) -> dict[str, pd.Series]:
+def example_columns(groups: Mapping[str, ArrayLike] | pd.DataFrame, n_examples: int) -> dict[str, pd.Series]:
     """What is known of each example beside its label, by the column's name."""
+    if not isinstance(groups, Mapping | pd.DataFrame):
+        raise PruneScopeError(
+            f"groups is a {type(groups).__name__}; it should say of each column what it is called, as in "
+            '{"region": [...]}, or be a DataFrame.'
+        )
     columns = {}
     for column, values in groups.items():
-        check_name("group", column)
+        problem = unfit(column) if isinstance(column, str) and column else "should be text"
+        if problem or "/" in column:
+            raise PruneScopeError(f"The group name {column!r} is not allowed: it {problem or 'looks like a path'}.")
         if column in ("example", "label"):
             raise PruneScopeError(f"A group may not be called {column!r}; that is a column of every example already.")
         flat = flat_values(f"groups[{column!r}]", values, may_miss=True)

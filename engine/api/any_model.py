@@ -166,7 +166,10 @@ def _array(values: Any) -> np.ndarray:
 
 
 def _of_scores(scores: np.ndarray, labels: np.ndarray) -> Answers:
-    """Answers by scores of shape (n, classes); a single score is the logit of class 1, whole numbers are classes."""
+    """Answers by scores of shape (n, classes); whole numbers are classes.
+
+    A single score is the logit of class 1, or its probability where all lie between 0 and 1.
+    """
     scores, labels = np.asarray(scores), np.asarray(labels)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -175,8 +178,9 @@ def _of_scores(scores: np.ndarray, labels: np.ndarray) -> Answers:
     if scores.ndim == 1 and not np.issubdtype(scores.dtype, np.floating):
         return Answers(scores, labels, None)
     if scores.ndim == 1 or (scores.ndim == 2 and scores.shape[1] == 1):
-        logit = scores.reshape(-1)
-        scores = np.stack([np.zeros_like(logit), logit], axis=1)
+        own = scores.reshape(-1)
+        is_chance = bool(((own >= 0) & (own <= 1)).all())  # as logits they would all say class 1
+        scores = np.stack([1 - own if is_chance else np.zeros_like(own), own], axis=1)
     if scores.ndim != 2:
         raise PruneScopeError(
             f"The model's output has the shape {scores.shape}; it should be one score for each example and class."

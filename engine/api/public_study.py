@@ -127,7 +127,7 @@ class Study(RecordedStudy):
         sparsity: float,
         technique: str = "dense",
         seed: int = 0,
-        groups: Mapping[str, ArrayLike] | None = None,
+        groups: Mapping[str, ArrayLike] | pd.DataFrame | None = None,
         probability: ArrayLike | None = None,
         dataset: str = "own",
         network: str = "model",
@@ -147,7 +147,7 @@ class Study(RecordedStudy):
             check_name(role, name)
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise PruneScopeError(f"seed is {seed!r}; it should be a whole number, 0 or more.")
-        tested = read_examples(dataset, labels, groups or {}, classes)
+        tested = read_examples(dataset, labels, {} if groups is None else groups, classes)
         model = read_model(tested, sparsity, predictions, probability)
         origin: dict[str, Any] = names | {"schedule": "imported", "epochs": 0}
         spec = RunSpec(dataset=dataset, seed=seed, **origin)

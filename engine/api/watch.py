@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from engine.api.any_model import Answers, is_torch_module, model_answers, n_weights
@@ -22,7 +23,7 @@ def record(
     sparsity: float | None = None,
     technique: str = "",
     seed: int = 0,
-    groups: Mapping[str, ArrayLike] | None = None,
+    groups: Mapping[str, ArrayLike] | pd.DataFrame | None = None,
     classes: Sequence[object] | None = None,
     dataset: str = "own",
     network: str = "model",
@@ -49,7 +50,7 @@ def watch(
     study: "str | Path | Study",
     technique: str,
     seed: int = 0,
-    groups: Mapping[str, ArrayLike] | None = None,
+    groups: Mapping[str, ArrayLike] | pd.DataFrame | None = None,
     classes: Sequence[object] | None = None,
     dataset: str = "own",
     network: str = "model",
@@ -79,7 +80,7 @@ def watch(
 class _Names:
     """What is alike for all models of a loop."""
 
-    groups: Mapping[str, ArrayLike] | None
+    groups: Mapping[str, ArrayLike] | pd.DataFrame | None
     classes: Sequence[object] | None
     dataset: str
     network: str

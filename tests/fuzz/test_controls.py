@@ -17,6 +17,7 @@ STUDIED = [file for file in PAGES if file not in ("pages/bring.py",)]
 """Pages whose controls depend on a study."""
 
 
+@pytest.mark.timeout(3600 if FULL else 300)
 @pytest.mark.parametrize("file", in_turn(STUDIED, 7))
 def test_each_control_at_each_end_survives_other_studies(session: Session, file: str) -> None:
     """Two pages each day, between two studies; all with PRUNESCOPE_FULL, which prints how many states that were."""
@@ -36,6 +37,7 @@ def test_each_control_at_each_end_survives_other_studies(session: Session, file:
     print(f"{file}: {n_states} states")
 
 
+@pytest.mark.timeout(3600 if FULL else 300)
 def test_no_order_of_controls_pages_and_studies_breaks_a_page(session: Session) -> None:
     class Visit(RuleBasedStateMachine):
         """Somebody who moves controls to their ends, chooses other studies and experiments, and turns pages."""

@@ -100,6 +100,7 @@ def results(study: Study) -> dict[str, object]:
     return read | {f"{run} in the catalog": rows.to_csv(index=False) for run, rows in levels.groupby("run")}
 
 
+@pytest.mark.timeout(300 + 5 * len(in_turn(CASES, 6)))
 def test_damage_is_found_or_made_again_and_no_result_differs(whole: Path, tmp_path: Path) -> None:
     """A sixth of the kinds with every damage each day; with PRUNESCOPE_FULL all, 400 of them."""
     before, unseen = results(Study(shutil.copytree(whole, tmp_path / "calm"))), []
@@ -128,6 +129,7 @@ def damaged(study: Study, kind: str, damage: Damage, time: int) -> Path:
     return path
 
 
+@pytest.mark.timeout(1200 if FULL else 300)
 @pytest.mark.parametrize("number", range(60 if FULL else 2))
 def test_every_page_opens_on_a_damaged_study(whole: Path, tmp_path: Path, session: Session, number: int) -> None:
     """Four pages on two studies each day; with PRUNESCOPE_FULL all pages on 60."""

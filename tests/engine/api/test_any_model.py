@@ -120,6 +120,31 @@ def test_one_score_an_example_is_the_logit_of_class_one(tmp_path: Path) -> None:
     np.testing.assert_allclose(chances, np.where(truth == 1, chance, 1 - chance), atol=1e-3)
 
 
+def test_one_score_an_example_that_is_a_probability_already_is_taken_as_one(tmp_path: Path) -> None:
+    model, truth = nn.Sequential(nn.Linear(5, 1), nn.Sigmoid()), (np.arange(N) % 2).astype(float)
+    key = ps.record(model, [(torch.tensor(INPUTS), torch.tensor(truth))], study=tmp_path / "s")
+    chance = logits(model)[:, 0].numpy()
+    said, chances = recorded(tmp_path / "s", key)
+    assert said.tolist() == (chance > 0.5).tolist() and 0 < said.sum() < N
+    np.testing.assert_allclose(chances, np.where(truth == 1, chance, 1 - chance), atol=1e-3)
+
+
+def test_an_onnx_session_is_recorded_as_a_function(tmp_path: Path) -> None:
+    runtime, model = pytest.importorskip("onnxruntime"), network().eval()
+    shapes = ({0: torch.export.Dim("batch")},)
+    path = str(tmp_path / "model.onnx")
+    torch.onnx.export(
+        model, (torch.tensor(INPUTS[:4]),), path, dynamo=True, dynamic_shapes=shapes, external_data=False, verbose=False
+    )
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    batches = [(INPUTS[at : at + 32], LABELS[at : at + 32]) for at in range(0, N, 32)]
+    name = session.get_inputs()[0].name
+    key = ps.record(lambda rows: session.run(None, {name: rows})[0], batches, study=tmp_path / "s", sparsity=0)
+    said, chances = recorded(tmp_path / "s", key)
+    assert said.tolist() == logits(model).argmax(1).tolist()
+    np.testing.assert_allclose(chances, logits(model).softmax(1)[range(N), LABELS], atol=1e-3)
+
+
 def halving_loop(model: nn.Module) -> Iterator[nn.Module]:
     yield model
     for _ in range(3):

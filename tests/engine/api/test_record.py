@@ -92,10 +92,23 @@ def test_probabilities_are_kept_where_all_models_have_them(tmp_path: Path) -> No
     assert "probability" not in study.predictions(run) and verify_study(study) == []
 
 
+def test_groups_may_be_a_table_and_have_names_of_any_language(tmp_path: Path) -> None:
+    size = np.where(np.arange(N) % 2, "groß", "klein")
+    groups = pd.DataFrame({"Größe": size, "home town": REGION}, index=range(5, N + 5))
+    study = Study(tmp_path / "s")
+    study.record(labels=LABELS, groups=groups, **MODELS[0])
+    examples = study.examples("own")
+    assert examples["Größe"].tolist() == size.tolist() and examples["home town"].tolist() == list(REGION)
+    assert len(study.points("home town")) == 1
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"predictions": LABELS[:-1]}, "59 predictions beside 60 labels"),
     ({"groups": {"region": REGION[:-1]}}, r"groups\['region'\] has 59 values beside 60 labels"),
     ({"groups": {"../up": REGION}}, "group name '../up' is not allowed"),
+    ({"groups": {"<b>": REGION}}, "group name '<b>' is not allowed: it looks like HTML"),
+    ({"groups": {7: REGION}}, "group name 7 is not allowed: it should be text"),
+    ({"groups": list(REGION)}, "groups is a list; it should say of each column what it is called"),
     ({"groups": {"label": REGION}}, "may not be called 'label'"),
     ({"predictions": np.where(np.arange(N) == 7, "fox", LABELS)}, "predictions of example 7 is 'fox'"),
     ({"labels": np.where(np.arange(N) == 7, np.nan, 1.0)}, "labels of example 7 is missing"),
