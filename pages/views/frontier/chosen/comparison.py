@@ -48,7 +48,7 @@ def show_comparison(frame: Frame) -> None:
         st.caption("The candidate is compared with itself: open another network's card and compare that.")
         return
     with st.container(border=True, key="comparison"):
-        st.markdown("##### The candidate beside the second one")
+        st.markdown("## The candidate beside the second one")
         st.markdown(comparison_sentence(first, second))
         _show_groups(frame, first, second)
         folded = st.expander("Examples that they answer differently", key="differing", on_change="rerun")
