@@ -134,7 +134,7 @@ def press_import(app: AppTest) -> None:
 
 def test_bring_opens_without_any_study(tmp_path: Path, open_page: OpenPage) -> None:
     app = open_page("pages/bring.py", "none", root=tmp_path)
-    assert "every page works on it" in words(app)
+    assert "See your own models here" in words(app)
 
 
 def test_bring_previews_maps_and_imports(tmp_path: Path, open_page: OpenPage) -> None:

@@ -10,7 +10,7 @@ from engine.run_spec import RunSpec
 from engine.runs.run import run_experiment
 from engine.store.study import Study
 from pages.views.frontier.sizes import size_sentence, size_table
-from tests.pages.conftest import OpenPage, words
+from tests.pages.conftest import OpenPage, unfold, words
 
 SPEC = RunSpec("digits", "lenet", "int8_dynamic", "finetune", levels=2, epochs=2)
 
@@ -27,7 +27,8 @@ def test_frontier_says_how_large_quantized_networks_are(quantized: Path, open_pa
     app = open_page("pages/frontier.py", "bits", root=quantized)
     said = words(app)
     assert "takes" in said and "kB instead of" in said and "Size on disk" in said
-    table = next(frame.value for frame in app.dataframe if "kB" in frame.value and "value" not in frame.value)
+    opened = unfold(app, "files")
+    table = next(frame.value for frame in opened.dataframe if "kB" in frame.value and "value" not in frame.value)
     assert (table["technique"] == "Dense").sum() == 1, "techniques share the dense network"
     assert {"Int8, dynamic", "Global magnitude, int8, dynamic"} <= set(table["technique"])
     dense = table[table["technique"] == "Dense"]["kB"].item()

@@ -36,7 +36,7 @@ def row(precision: float, above_low: float, chance: float = 0.05, score: str = "
     [
         (row(0.2, 0.1), "tell in advance who is at risk**: 4.0 times as often as by chance."),
         (row(0.06, -0.01), "includes 0: the dense networks do not clearly tell"),
-        (row(0.06, float("nan")), "One seed says nothing about chance."),
+        (row(0.06, float("nan")), "One training run says nothing about chance."),
     ],
 )
 def test_the_sentence_says_what_the_interval_says(table: pd.DataFrame, words: str) -> None:
