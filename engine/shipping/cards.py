@@ -33,8 +33,7 @@ def model_card(shipped: Shipped) -> str:
         "```python",
         "from load_model import load",
         "",
-        'scores = load("model.safetensors")(images)  # bytes, 0 to 255, '
-        f"n x {' x '.join(str(side) for side in shipped.image_shape)}",
+        f"scores = load()(images)  # bytes, 0 to 255, n x {' x '.join(str(side) for side in shipped.image_shape)}",
         "answers = scores.argmax(1)",
         "```",
         "",

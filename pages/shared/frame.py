@@ -38,7 +38,7 @@ STYLE = """
 .st-key-ways-on a:not(:hover) {background: transparent}
 .st-key-ways-on > :first-child a:is(a, :hover) {background: #0072B2}
 .st-key-ways-on > :first-child a :is(p, span) {color: #FFFFFF}
-[data-testid$="Active"] p {color: #005A8C}
+[data-testid="stButtonGroup"] :is([aria-pressed="true"], [aria-checked="true"]) p {color: #005A8C}
 .st-key-unseen {position: absolute}
 .stMainBlockContainer h1 {font-size: 2.25rem; padding: 0}
 .stMainBlockContainer h2 {font-size: 1.25rem}
@@ -60,7 +60,7 @@ STYLE = """
 }
 """
 DARK_STYLE = """
-[data-testid$="Active"] p {color: #56B4E9}
+[data-testid="stButtonGroup"] :is([aria-pressed="true"], [aria-checked="true"]) p {color: #56B4E9}
 [data-testid="stMultiSelect"] [data-tag] *, button[kind^="primary"] p, button[kind^="primary"] span,
 .st-key-ways-on > :first-child a :is(p, span) {color: #12161B}
 .st-key-ways-on > :first-child a:is(a, :hover) {background: #56B4E9}

@@ -26,6 +26,7 @@ NOT_FASTER = (
     "dense one; its zipped file is smaller. Sparse kernels would be needed, and on a CPU they pay only from about 90 % "
     "zeros, for linear layers."
 )
+NEEDS_TORCHAO = "Loading model.pt2 needs the package torchao beside torch."
 BATCH = 500
 
 
@@ -79,15 +80,18 @@ def _eight_bits(trained: Trained) -> ModelFiles:
     network = Packaged(quantized.plain, like)
     contents = {"model.pt2": _pt2(network, sample), "load_model.py": _text("load_quantized.txt")}
     n_bytes = int(file_sizes(quantized.tensors)["bytes"])
-    made = ModelFiles(contents, (), network, packaged(trained.network, like), n_bytes)
+    of_torchao = any(type(tensor).__module__.startswith("torchao") for tensor in quantized.plain.state_dict().values())
+    notes = (NEEDS_TORCHAO,) if of_torchao else ()
+    made = ModelFiles(contents, notes, network, packaged(trained.network, like), n_bytes)
     session, more = _onnx(network, sample)
     if not isinstance(more, bytes):
-        return replace(made, notes=(f"The file is torch's own format, model.pt2. {more}",))
+        return replace(made, notes=(f"The file is torch's own format, model.pt2. {more}", *notes))
     images = like.images.cpu()
     n_other = int((onnx_answers(session, images.numpy()) != made.answers(images)).sum())
     if n_other:
         why = f"ONNX Runtime rounds eight-bit sums otherwise and gives {n_other:,} of {len(images):,} other answers"
-        return replace(made, notes=(f"The file is torch's own format, model.pt2. There is no ONNX file: {why}.",))
+        torchs_own = f"The file is torch's own format, model.pt2. There is no ONNX file: {why}."
+        return replace(made, notes=(torchs_own, *notes))
     return replace(made, contents={**contents, ONNX: more}, session=session)
 
 

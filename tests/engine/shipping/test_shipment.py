@@ -94,18 +94,20 @@ def test_every_file_answers_as_recorded(study: ps.Study, tmp_path: Path, point: 
 
 @pytest.mark.parametrize(("point", "level"), [("structured", 2), ("static", 1), ("dynamic", 1)])
 def test_the_loader_needs_torch_and_safetensors_alone(study: ps.Study, tmp_path: Path, point: str, level: int) -> None:
-    """Also on a processor without the newest instructions, whose own products of eight-bit integers overflow."""
+    """Where it needs torchao too, the card says so. Also on a processor without the newest instructions, whose own
+    products of eight-bit integers overflow."""
     folder = tmp_path / "out"
-    study.ship(key_of(point), level, folder)
+    shipped = study.ship(key_of(point), level, folder)
+    packages = ["torch", "safetensors", *(["torchao"] if model_files.NEEDS_TORCHAO in shipped.notes else [])]
+    assert ("torchao" in packages) == (point == "dynamic")
+    assert all(note in (folder / "README.md").read_text() for note in shipped.notes)
     save_file({"images": torch.from_numpy(images())}, folder / "images.safetensors")
     script = (
         "import importlib.util, json; from load_model import load; from safetensors.torch import load_file\n"
         "print(json.dumps(load()(load_file('images.safetensors')['images']).argmax(1).tolist()))\n"
         "assert not any(map(importlib.util.find_spec, ('engine', 'prunescope', 'onnx', 'pandas', 'numpy')))\n"
     )
-    done = run_with_only(
-        ["torch", "safetensors"], script, folder, ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2"
-    )
+    done = run_with_only(packages, script, folder, ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == answers(study, point, level).tolist()
 
