@@ -3,7 +3,7 @@
 import pandas as pd
 
 from docs.made.good import TECHNIQUES, Cell, direction
-from docs.made.study import LATER, WRITERS, Demo, markdown
+from docs.made.study import AT_ONCE, LATER, WRITERS, Demo, markdown
 from engine.analysis.curves.controls import Against, against_control
 from engine.analysis.distortion.alpha import alphas
 from engine.analysis.distortion.verdicts import verdict
@@ -21,7 +21,7 @@ def control_table(demo: Demo) -> str:
     rows: list[tuple[str, ...]] = []
     found: list[Cell] = []
     for dataset in ("fashion-mnist", "qmnist"):
-        wanted = {"dataset": dataset, "protocol": "at once to 50, 75"}
+        wanted = {"dataset": dataset, "protocol": AT_ONCE}
         runs, trained = demo.of(demo.classes, **wanted), demo.of(demo.control_classes, **wanted)
         if runs.empty or trained.empty:
             rows.append((dataset, LATER, *[""] * 7))

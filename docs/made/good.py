@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from docs.made.study import LATER, Demo, markdown
+from docs.made.study import AT_ONCE, LATER, Demo, markdown
 from engine.analysis.distortion.alpha import alphas
 from engine.analysis.distortion.verdicts import verdict
 from engine.analysis.intervals import t_interval
@@ -33,7 +33,7 @@ def distortion_table(demo: Demo) -> str:
     rows: list[tuple[str, ...]] = []
     found: list[Cell] = []
     for dataset in ("fashion-mnist", "qmnist"):
-        runs = demo.of(demo.classes, dataset=dataset, protocol="at once to 50, 75")
+        runs = demo.of(demo.classes, dataset=dataset, protocol=AT_ONCE)
         runs = runs[runs["technique"].isin(TECHNIQUES)]
         if runs.empty:
             rows.append((dataset, LATER, "", "", "", "", "", ""))
@@ -53,7 +53,7 @@ def distortion_table(demo: Demo) -> str:
 
 def shorter_words(demo: Demo) -> str:
     """What was done otherwise than in the paper, by data set."""
-    protocol = "at once to 50, 75"
+    protocol = AT_ONCE
     return "\n".join(
         f"- {dataset_name(dataset)}: {demo.shortened(dataset=dataset, protocol=protocol)}"
         for dataset in ("fashion-mnist", "qmnist")
@@ -96,7 +96,7 @@ def direction(found: list[Cell], where: str) -> str:
 
 def _stopped(demo: Demo) -> str:
     """How many runs end before the last ratio because a layer would be empty."""
-    runs = demo.of(catalog.refresh(demo.study).runs, protocol="at once to 50, 75")
+    runs = demo.of(catalog.refresh(demo.study).runs, protocol=AT_ONCE)
     runs = runs[runs["technique"].isin(TECHNIQUES)]
     parts = []
     for technique in TECHNIQUES:

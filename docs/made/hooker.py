@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from docs.made.study import LATER, Demo, markdown
+from docs.made.study import AT_ONCE, LATER, Demo, markdown
 from engine.analysis.examples.exemplars import divergence, exemplar_accuracy
 from engine.analysis.examples.unpruned_counts import Excess, beside_control, beside_halves
 from engine.analysis.intervals import t_interval
@@ -31,7 +31,7 @@ def exemplars_table(demo: Demo) -> str:
     rows = [("Hooker 2020, CelebA", what, *(f"{v:.1f} %" for v in found), "30") for what, found in PUBLISHED.items()]
     for dataset in ("fashion-mnist", "qmnist"):
         for technique, words in OURS.items():
-            wanted = {"dataset": dataset, "technique": technique, "protocol": "at once to 50, 75"}
+            wanted = {"dataset": dataset, "technique": technique, "protocol": AT_ONCE}
             models = demo.of(demo.levels, **wanted)
             for level in sorted(set(models["level"]) - {0}):
                 sparsity = models.loc[models["level"] == level, "sparsity"].mean()
@@ -46,7 +46,7 @@ def nothing_table(demo: Demo) -> str:
     rows = []
     for dataset in ("fashion-mnist", "qmnist"):
         for technique, words in OURS.items():
-            wanted = {"dataset": dataset, "technique": technique, "protocol": "at once to 50, 75"}
+            wanted = {"dataset": dataset, "technique": technique, "protocol": AT_ONCE}
             models = demo.of(demo.levels, **wanted)
             for level in sorted(set(models["level"]) - {0}):
                 sparsity = models.loc[models["level"] == level, "sparsity"].mean()
@@ -117,13 +117,13 @@ def sizes_table(demo: Demo) -> str:
     rows: list[tuple[str, ...]] = []
     for dataset in ("fashion-mnist", "qmnist"):
         for technique in ("int8_dynamic", "int8_static", "global_unstructured_int8_static"):
-            models = demo.of(demo.levels, dataset=dataset, technique=technique)
+            models = demo.of(demo.levels, dataset=dataset, technique=technique, protocol=AT_ONCE)
             if models.empty:
                 rows.append((dataset, technique_name(technique), LATER, "", "", "", ""))
                 continue
             parts = [demo.study.run_table(run, "sizes").assign(run=run) for run in models["run"].astype(str).unique()]
             found = models.astype({"run": str}).merge(pd.concat(parts), on=["run", "level"])
-            rates = demo.of(demo.classes, dataset=dataset, technique=technique)
+            rates = demo.of(demo.classes, dataset=dataset, technique=technique, protocol=AT_ONCE)
             rates = rates.assign(rate=rates["correct"] / rates["n"]).groupby(["run", "level"], observed=True)["rate"]
             gaps = (rates.max() - rates.min()).groupby("level").mean()
             for level, cell in found.groupby("level"):

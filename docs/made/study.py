@@ -20,6 +20,8 @@ from pages.shared.protocol import difference_sentence
 TOP = Path(__file__).resolve().parents[2]
 LATER = "not in the study yet"
 MAGNITUDE = {"technique": "global_unstructured", "treatment": "rewind"}
+AT_ONCE = "at once to 50, 75, 90, 95, 98 %, 10 epochs, 5 after pruning, batch size 128"
+"""Five ratios of digits and clothes."""
 CLOTHES = {**MAGNITUDE, "protocol": "3 epochs"}
 WRITERS = {**MAGNITUDE, "protocol": "10 epochs, crop 2"}
 PAPER = {**MAGNITUDE, "protocol": "30 epochs, crop 4, flip"}

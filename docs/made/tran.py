@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from docs.made.study import LATER, Demo, markdown
+from docs.made.study import AT_ONCE, LATER, Demo, markdown
 from engine.analysis.causes.cut_losses import MOMENTS, excessive_losses, violations
 from engine.analysis.causes.mitigation_arms import NONE, against_none, arm_curves, arm_outcomes, groups_of_classes
 from engine.analysis.columns import MODEL
@@ -23,7 +23,7 @@ PUBLISHED = {
 
 SHOWN = (50, 90, 98)
 """Sparsities in percent that ours are shown at."""
-PROTOCOL = {"arms": "at once to 30, 50", "controls": "at once to 50, 75"}
+PROTOCOL = {"arms": "at once to 30, 50", "controls": AT_ONCE}
 """Arms and controls share dense networks and training, but not all sparsities."""
 CONTROL = "control, not pruned"
 UNRECORDED = "not recorded"
