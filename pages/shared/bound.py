@@ -34,11 +34,13 @@ def selectbox(
     `old` are names that earlier links use for options.
     """
     _renew(key, options, old, several=False)
-    _forget(key, lambda value: value is None or _among(value, options))
+    usual: Any = None if index is None else options[index]
+    if key in st.session_state and not (st.session_state[key] is None or _among(st.session_state[key], options)):
+        st.session_state[key] = (
+            usual  # said anew, for a browser goes on showing what it had where that is only forgotten
+        )
     settings = {"format_func": _name(format_func), "key": key, "bind": ADDRESS}
-    chosen: Any = where.selectbox(label, options, index, **settings, **look)
-    nothing: Any = None
-    return _one(chosen, options, nothing if index is None else options[index])
+    return _one(where.selectbox(label, options, index, **settings, **look), options, usual)
 
 
 def segmented_control(

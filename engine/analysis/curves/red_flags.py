@@ -196,7 +196,8 @@ def _paired(counts: pd.DataFrame, runs: pd.DataFrame, controls: pd.DataFrame | N
 
 
 def _half_interval(change: pd.DataFrame, cells: pd.DataFrame) -> pd.Series:
-    """Half of each group's 95 % interval, for all groups of a model at once; NaN with one seed."""
+    """Half of each group's 95 % interval, for all groups of a model at once; NaN with one seed, and where all seeds
+    lose the same to the last example, which tells no spread."""
     n_seeds = change["change_n"].where(change["change_n"] > 1)
     of_seeds = change["change_sd"] ** 2 / n_seeds
     variance, freedom = of_seeds, n_seeds - 1
@@ -207,7 +208,7 @@ def _half_interval(change: pd.DataFrame, cells: pd.DataFrame) -> pd.Series:
         variance = pd.Series(found, change.index)
         freedom = pd.Series(shared, change.index).where(variance > 0, freedom)
     each = confidence_of_each(change.groupby("model")["change"].transform("size"))
-    half: pd.Series = stdtrit(freedom, 0.5 + each / 2) * np.sqrt(variance)
+    half: pd.Series = stdtrit(freedom, 0.5 + each / 2) * np.sqrt(variance.where(variance > 0))
     return half
 
 

@@ -34,12 +34,11 @@ def test_the_study_has_a_run_that_can_be_computed_again(study: ps.Study, kind: s
 
 
 @pytest.mark.parametrize(
-    ("kind", "remedy"),
-    [("structured", "python -m engine data get qmnist"), ("mitigated", "aligned and cropped JPEGs of UTKFace")],
+    ("dataset", "remedy"),
+    [("qmnist", "python -m engine data get qmnist"), ("utkface", "aligned and cropped JPEGs of UTKFace")],
 )
-def test_without_its_data_a_run_says_what_to_do(study: ps.Study, tmp_path: Path, kind: str, remedy: str) -> None:
-    key = portable_run(study, kind)
-    assert key is not None
+def test_without_its_data_a_run_says_what_to_do(study: ps.Study, tmp_path: Path, dataset: str, remedy: str) -> None:
+    key = next(run for run in study.runs() if study.run_record(run).spec.dataset == dataset)
     with pytest.raises(PruneScopeError, match=remedy):
         ps.Study(study.path, data=tmp_path / "none").ship(key, 1, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -60,7 +60,8 @@ def test_headline_states_the_largest_loss() -> None:
     assert (fact.n_models, fact.n_flagged, fact.grouping, fact.group, fact.n) == (1, 1, "class", "7", 1000)
     assert fact.change == pytest.approx(-0.081) and fact.gap_times == pytest.approx(4.05) and fact.level == 2
     assert fact.model[MODEL.index("technique")] == "global"
-    groups.loc[(groups["group"] == "hsf4") & (groups["level"] == 2), "correct"] = 500
+    paying = groups[(groups["group"] == "hsf4") & (groups["level"] == 2)].index
+    groups.loc[paying, "correct"] = 500 + np.linspace(-4, 4, len(paying))
     fact = headline(red_flags(levels, classes, groups))
     assert (fact.grouping, fact.group) == ("series", "hsf4") and fact.change == pytest.approx(-0.46)
     flags = red_flags(levels, classes, groups)
