@@ -40,7 +40,8 @@ def selectbox(
             usual  # said anew, for a browser goes on showing what it had where that is only forgotten
         )
     settings = {"format_func": _name(format_func), "key": key, "bind": ADDRESS}
-    return _one(where.selectbox(label, options, index, **settings, **look), options, usual)
+    chosen: T = _one(where.selectbox(label, options, index, **settings, **look), options, usual)
+    return chosen
 
 
 def segmented_control(
