@@ -36,9 +36,8 @@ def selectbox(
     _renew(key, options, old, several=False)
     usual: Any = None if index is None else options[index]
     if key in st.session_state and not (st.session_state[key] is None or _among(st.session_state[key], options)):
-        st.session_state[key] = (
-            usual  # said anew, for a browser goes on showing what it had where that is only forgotten
-        )
+        # Said anew: where it is only forgotten, a browser goes on showing what it had.
+        st.session_state[key] = usual
     settings = {"format_func": _name(format_func), "key": key, "bind": ADDRESS}
     chosen: T = _one(where.selectbox(label, options, index, **settings, **look), options, usual)
     return chosen

@@ -45,8 +45,11 @@ def test_what_no_longer_fits_another_study_is_forgotten(visit: Callable[..., Wat
     watched.follow("Harmed examples")
     page.locator(".st-key-level input[type=range]").focus()
     watched.rerun_by(lambda: page.keyboard.press("End"))
+    experiment = page.locator(".st-key-protocol input")
+    before = experiment.input_value()
     page.locator(".st-key-study input").click()
     watched.rerun_by(page.get_by_role("option", name="short", exact=True).click)
+    expect(experiment).not_to_have_value(before)
     for label in ("Harmed examples", "Subgroups", "Writers", "Frontier"):
         watched.follow(label)
         assert "study=short" in page.url and page.get_by_test_id("stException").count() == 0, label
