@@ -21,13 +21,12 @@ $(VENV)/.installed-tests: $(VENV)/.installed tests/requirements.txt
 run: $(VENV)/.installed
 	$(BIN)/prunescope serve --port $(PORT)
 
-# Two passes, and both must hold: what goes by the clock needs a quiet machine and runs alone after the others. These
-# wait for browsers and jobs much of the time, so there is one process more than the two cores that they are meant for.
+# Two passes, and both must hold: what goes by the clock needs a quiet machine and runs alone after the others.
 # Compiled modules are kept, whatever the environment says: the tests start many processes.
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-tests
 	sh tests/install_browser.sh
-	$(BIN)/python -m pytest -n 3 -m "not quiet"
+	$(BIN)/python -m pytest -n 2 -m "not quiet"
 	$(BIN)/python -m pytest -m quiet
 
 check: $(VENV)/.installed-tests

@@ -1,11 +1,7 @@
 """Who may do what, in a real browser: sign-in against a provider of this machine, a proxy's header, a demonstration."""
 
-import os
 import re
 import shutil
-import stat
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from engine.jobs.job import jobs_of
 from pages.shared.frame import MENU
 from tests.browser.conftest import WAIT_MILLISECONDS, new_context
+from tests.support.harness.read_only import read_only
 from tests.support.server import QUIET, TOP, Served, free_port, serve
 from tests.support.studies import make_study
 
@@ -145,24 +142,3 @@ def test_a_demonstration_opens_every_page_on_a_read_only_copy(page: Page, tmp_pa
         expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
         assert "Traceback" not in served.said(), served.said()
     assert {path: path.stat().st_mtime_ns for path in studies.rglob("*")} == before
-
-
-@contextmanager
-def read_only(folder: Path) -> Iterator[None]:
-    """A folder that nobody can write to: mounted so where this user may mount, else by its modes."""
-    mounted = (
-        os.name == "posix"
-        and subprocess.run(["mount", "--bind", folder, folder], capture_output=True, check=False).returncode == 0
-        and subprocess.run(["mount", "-o", "remount,ro,bind", folder], capture_output=True, check=False).returncode == 0
-    )
-    paths = [] if mounted else [folder, *folder.rglob("*")]
-    for path in paths:
-        path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
-    try:
-        print("read-only by", "mount" if mounted else "modes", file=sys.stderr)
-        yield
-    finally:
-        for path in paths:
-            path.chmod(path.stat().st_mode | stat.S_IWUSR)
-        if mounted:
-            subprocess.run(["umount", folder], check=True)
