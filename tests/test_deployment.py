@@ -8,12 +8,14 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import version
+from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from docs.sbom import bill, locked
 from engine.commands import parsed
@@ -142,9 +144,27 @@ def test_lock_file_pins_every_requirement_and_its_digests() -> None:
     pins = dict(line.split("==") for line in (TOP / "requirements.txt").read_text().split())
     assert {name: lock[name][0] for name in pins} == pins
     assert all(digests for _, digests in lock.values())
-    missing = [name for name, (pinned, _) in lock.items() if version(name) != pinned]
-    assert not missing, "this environment was installed from the same pins"
+    assert not {name: version(name) for name in pins if version(name) != lock[name][0]}
     assert told("ARG")[1] == "REQUIREMENTS=requirements.lock"
+
+
+def test_lock_file_keeps_what_its_packages_ask_of_each_other() -> None:
+    """By what the packages that are installed here say, where they are the locked ones; newer ones may be about."""
+    lock = {name: pinned for name, (pinned, _) in locked((TOP / "requirements.lock").read_text()).items()}
+    asked = [
+        (name, wanted)
+        for name, pinned in lock.items()
+        if version(name) == pinned
+        for wanted in map(Requirement, requires(name) or ())
+        if wanted.marker is None or wanted.marker.evaluate({"extra": ""})
+    ]
+    assert len(asked) > len(lock)
+    unmet = [
+        f"{name} asks for {wanted}, locked is {lock.get(canonicalize_name(wanted.name))}"
+        for name, wanted in asked
+        if lock.get(canonicalize_name(wanted.name), "") not in wanted.specifier
+    ]
+    assert not unmet
 
 
 def test_bill_of_materials_is_valid_and_lists_every_package() -> None:
