@@ -23,6 +23,7 @@ from pages.shared.menu import MENU, draw_menu
 from pages.shared.names import BASELINE_LABELS, explained, network_name, technique_name, treatment_name
 from pages.shared.session import candidate, history
 from pages.shared.session.access import open_door, show_person
+from pages.shared.session.scheme import follow_scheme, is_dark
 from pages.shared.session.sidebar import fold_where_narrow
 
 STYLE = """
@@ -156,7 +157,7 @@ def open_page(file: str, fits: Fits | None = None) -> Frame:
         techniques, treatments = _filters(source, experiment)
         baseline = _baseline()
         _say_left_out(source)
-    frame = Frame(source, name, experiment, techniques, treatments, st.context.theme.type == "dark", baseline)
+    frame = Frame(source, name, experiment, techniques, treatments, is_dark(), baseline)
     with card:
         candidate.show_card(frame)
     if not techniques or not treatments:
@@ -191,9 +192,10 @@ def _open(file: str, with_study: bool) -> str | None:
         with above:
             draw_menu(file, shared_link(), _menu_source(name))
     with st.container(key="unseen"):
-        st.html(f"<style>{STYLE}{DARK_STYLE if st.context.theme.type == 'dark' else ''}</style>")
+        st.html(f"<style>{STYLE}{DARK_STYLE if is_dark() else ''}</style>")
         history.keep_history()
         fold_where_narrow()
+        follow_scheme()
     st.title(entry.label, anchor=False)
     st.caption(entry.question)
     return name

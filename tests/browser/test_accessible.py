@@ -1,18 +1,21 @@
-"""axe-core on every page, light and dark, at three widths: nothing serious, nothing critical."""
+"""axe-core on every page, light and dark, at three widths: nothing serious, nothing critical.
 
-from collections.abc import Callable
+What a scheme changes is colour alone, so a dark page is asked for its contrast."""
+
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from pages.shared.menu import MENU, Entry
-from tests.browser.conftest import Watched
+from tests.browser.conftest import GROUNDS, Watched
 from tests.support.server import TOP
 
 AXE = (TOP / "tests" / "support" / "axe" / "axe.min.js").read_text(encoding="utf-8")
 WIDTHS = (1440, 900, 390)
+CONTRAST = ["color-contrast"]
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 GRAVE = ("serious", "critical")
 STREAMLITS = {
@@ -21,14 +24,14 @@ STREAMLITS = {
 """By rule, places of Streamlit's own that no page can change."""
 
 
-def violations(page: Page) -> list[str]:
-    """What axe finds serious or critical, a line each."""
+def violations(page: Page, rules: Sequence[str] = RULES) -> list[str]:
+    """What axe finds serious or critical by these rules, or sets of rules; a line each."""
     page.evaluate(AXE)
     left_out = [place for places in STREAMLITS.values() for place in places]
     found: dict[str, Any] = page.evaluate(
         "([rules, left_out]) => axe.run({exclude: left_out.map(place => [place])}, "
         "{resultTypes: ['violations'], runOnly: rules})",
-        [RULES, left_out],
+        [list(rules), left_out],
     )
     return [
         f"{rule['impact']} {rule['id']}: {node['html'][:200]} {node['failureSummary'][:200]}"
@@ -38,18 +41,21 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("entry", MENU, ids=lambda entry: entry.label)
-def test_page_is_accessible(visit: Callable[..., Watched], entry: Entry, scheme: str) -> None:
-    watched = visit(color_scheme=scheme, reduced_motion="reduce")
+def test_page_is_accessible(visit: Callable[..., Watched], entry: Entry) -> None:
+    watched = visit(reduced_motion="reduce")
     stem = "" if entry.file == "app.py" else Path(entry.file).stem
     page = watched.open(f"/{stem}?study=made")
     found = {}
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(400)
-        found |= dict.fromkeys(violations(page), width)
-    assert not found, "\n".join(f"{width} px: {line}" for line, width in found.items())
+    for scheme, rules in (("light", RULES), ("dark", CONTRAST)):
+        if scheme == "dark":
+            watched.rerun_by(lambda: page.emulate_media(color_scheme="dark"))
+            expect(page.get_by_test_id("stApp")).to_have_css("background-color", GROUNDS["dark"])
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(400)
+            found |= dict.fromkeys(violations(page, rules), f"{scheme}, {width} px")
+    assert not found, "\n".join(f"{where}: {line}" for line, where in found.items())
 
 
 def test_the_tour_is_accessible(visit: Callable[..., Watched]) -> None:

@@ -11,6 +11,9 @@ from playwright.sync_api import expect
 from pages.shared.menu import MENU
 from tests.browser.conftest import GROUNDS, Watched
 
+INK = "() => getComputedStyle(document.querySelector('.js-plotly-plot .annotation-text')).fill"
+"""The colour in which the first chart is written on."""
+
 
 @pytest.mark.parametrize(
     ("query", "kept"), [("study=made&techniques=Layer+random", ("study", "techniques")), ("study=empty", ())]
@@ -31,10 +34,12 @@ def test_menu_leads_to_every_page_and_keeps_the_filters(
 def test_an_open_page_follows_the_scheme(visit: Callable[..., Watched]) -> None:
     watched = visit()
     page = watched.open("/frontier?study=made")
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)
+    inks = set()
+    for scheme in ("dark", "light", "dark"):
+        watched.rerun_by(lambda scheme=scheme: page.emulate_media(color_scheme=scheme))
+        inks.add((scheme, page.evaluate(INK)))
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", GROUNDS[scheme])
-        watched.settle()
+    assert len(inks) == len(dict(inks)) == len({ink for _, ink in inks}) == 2, inks
 
 
 def test_what_no_longer_fits_another_study_is_forgotten(visit: Callable[..., Watched]) -> None:
