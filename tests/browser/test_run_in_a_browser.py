@@ -162,6 +162,7 @@ def shares(page: Page, address: str) -> list[str]:
     """How often each network wins when seeds are redrawn, as the Frontier's table has it."""
     page.goto(address)
     expect(page.locator(QUIET)).to_be_visible()
+    page.get_by_text("How sure is this?").click()
     table = page.get_by_test_id("stDataFrame").filter(has=page.locator("th", has_text="told from the best"))
     expect(table.locator("td").first).to_be_attached()
     return [str(text) for text in table.locator("tbody tr").all_text_contents()]
