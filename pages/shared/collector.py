@@ -10,7 +10,12 @@ SECONDS = 10.0
 
 @cache
 def keep_memory_free() -> threading.Thread:
-    """The one thread of the process that collects every few seconds."""
+    """The one thread of the process that collects every few seconds.
+
+    It passes over what the process holds by now, which is code and stays: looking through that takes a tenth of a
+    second, in which no session runs.
+    """
+    gc.freeze()
     thread = threading.Thread(target=_collect, name="collector", daemon=True)
     thread.start()
     return thread
