@@ -1,6 +1,7 @@
 """The examples of one data set and what the models predict for them, as they grow row by row."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -110,3 +111,8 @@ class PredictionTable:
     models: pd.DataFrame
     prediction: np.ndarray
     scores: dict[str, np.ndarray]
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The class of each example."""
+        return np.asarray(self.examples["label"])
