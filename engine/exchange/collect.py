@@ -272,8 +272,12 @@ def distinct_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct values and the number of each value among them; quick where there is only one."""
     if len(values) and ((values == values[0]).all() or np.isnan(values).all()):
         return values[:1], np.zeros(len(values), np.int64)
-    distinct, number = np.unique(values, return_inverse=True)
-    return distinct, number
+    starts = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1])
+    if 8 * len(starts) > len(values):
+        distinct, number = np.unique(values, return_inverse=True)
+        return distinct, number
+    distinct, number = np.unique(values[starts], return_inverse=True)  # one model after the other, as most files are
+    return distinct, np.repeat(number, np.diff(starts, append=len(values)))
 
 
 def _or_none(value: float) -> float | None:
