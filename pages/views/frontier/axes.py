@@ -18,6 +18,8 @@ AXES = {
     "bytes": "bytes",
     "bytes_zipped": "bytes, zipped",
     "milliseconds": "milliseconds",
+    "bits": "bits of a weight",
+    "params": "parameters",
 }
 """What the horizontal axis may be; costs only where they were recorded."""
 REACH = 0.1
