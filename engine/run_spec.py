@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from engine.errors import PruneScopeError
@@ -230,7 +231,7 @@ class RunSpec:
         "sgd", About("Optimiser", "how gradients change the weights", "training", choices="optimizers")
     )
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Name of the run: a hash of the settings that differ from their defaults."""
         return digest(settings(self))
@@ -246,6 +247,7 @@ DEFAULTS: dict[str, Any] = {"technique": "none"} | {
     name: item.default for name, item in SETTINGS.items() if not item.is_required
 }
 """What a setting is where nobody says it; the technique of a network that is not pruned is "none"."""
+_NO_DEFAULT = object()
 
 
 def names_in(*sections: Section) -> tuple[str, ...]:
@@ -255,11 +257,10 @@ def names_in(*sections: Section) -> tuple[str, ...]:
 
 def settings(spec: RunSpec) -> dict[str, Any]:
     """The settings that differ from their defaults, in JSON's types."""
-    values = ((name, getattr(spec, name)) for name in SETTINGS)
     return {
         name: list(value) if isinstance(value, tuple) else value
-        for name, value in values
-        if name not in DEFAULTS or value != DEFAULTS[name]
+        for name in SETTINGS
+        if (value := getattr(spec, name)) != DEFAULTS.get(name, _NO_DEFAULT)
     }
 
 

@@ -17,6 +17,8 @@ MISSING = frozenset(("", "NA", "NaN", "nan", "null", "NULL", "<NA>"))
 FORMULA = ("=", "+", "-", "@")
 WHOLE = re.compile(r"-?(0|[1-9]\d{0,14})$")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
+_PLAIN = r"^-?\d{1,15}(\.\d{1,20})?(e-?\d{1,2})?$"
+"""Numbers as programs write them, which need no second look."""
 _TAG = re.compile(r"<\s*[A-Za-z!/?]|&#|javascript:", re.IGNORECASE)
 _LARGEST = {"seed": 2**31 - 1, "level": 1000, "n_weights": 2**62, "n_kept": 2**62}
 """Roles of whole numbers, and the largest one allowed."""
@@ -39,25 +41,47 @@ def shown(text: object, most: int = 60) -> str:
     return repr(plain if len(plain) <= most else f"{plain[: most - 1]}…")
 
 
+class Texts:
+    """The distinct texts of a column, numbered as they come; a cell that was read in one batch is known in the next."""
+
+    def __init__(self, all_texts: Iterable[str] = ()) -> None:
+        self.all = list(all_texts)
+        self._number = {text: number for number, text in enumerate(self.all)}
+        self._of_cell: dict[object, int] = {}
+        self._type: pa.DataType | None = None
+
+    def codes(self, values: pa.Array, column: str, first_row: int) -> np.ndarray:
+        """The cells as numbers of texts, -1 for a missing one; unfit text is refused."""
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        if pa.types.is_null(values.type):
+            return np.full(len(values), -1, np.int64)
+        if values.type != self._type:  # 1 and True are one key, and two texts
+            self._type, self._of_cell = values.type, {}
+        coded = pc.dictionary_encode(values)
+        places = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        cells = coded.dictionary.to_pylist()
+        numbers = list(map(self._of_cell.get, cells))
+        for place in [place for place, number in enumerate(numbers) if number is None]:
+            text = _text(cells[place])
+            if text not in self._number and text not in MISSING and (problem := unfit(text)):
+                raise refused(column, first_row + int(np.argmax(places == place)), f"{shown(text)} {problem}.")
+            numbers[place] = self._of_cell[cells[place]] = self._place(text)
+        return np.asarray(np.array([*numbers, -1], np.int64)[places])
+
+    def _place(self, text: str) -> int:
+        if text in MISSING:
+            return -1
+        number = self._number.setdefault(text, len(self.all))
+        if number == len(self.all):
+            self.all.append(text)
+        return number
+
+
 def encoded(values: pa.Array, column: str, first_row: int) -> tuple[np.ndarray, list[str]]:
     """The cells as numbers of distinct texts, -1 for a missing one, and these texts; unfit text is refused."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if pa.types.is_null(values.type):
-        return np.full(len(values), -1, np.int64), []
-    coded = pc.dictionary_encode(values)
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    texts = [_text(value) for value in coded.dictionary.to_pylist()]
-    distinct: dict[str, int] = {}
-    number_of_code = np.full(len(texts) + 1, -1, np.int64)
-    for number, text in enumerate(texts):
-        if text in MISSING:
-            continue
-        problem = unfit(text)
-        if problem:
-            raise refused(column, first_row + int(np.argmax(codes == number)), f"{shown(text)} {problem}.")
-        number_of_code[number] = distinct.setdefault(text, len(distinct))
-    return number_of_code[codes], list(distinct)
+    texts = Texts()
+    return texts.codes(values, column, first_row), texts.all
 
 
 def _text(value: object) -> str:
@@ -97,6 +121,11 @@ def numbers(values: pa.Array, column: str, first_row: int, decimal: str = ".") -
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         floats = values.cast(pa.float64(), safe=False).fill_null(np.nan)
         return np.asarray(floats.to_numpy(zero_copy_only=False), float)
+    if decimal == "." and pa.types.is_string(kind):
+        coded = pc.dictionary_encode(values)
+        if pc.all(pc.match_substring_regex(coded.dictionary, _PLAIN)).as_py():
+            own = np.append(coded.dictionary.cast(pa.float64()).to_numpy(), np.nan)
+            return np.asarray(own[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
     codes, texts = encoded(values, column, first_row)
     number_of_code = np.full(len(texts) + 1, np.nan)
     for number, text in enumerate(texts):

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from engine.errors import PruneScopeError
-from engine.exchange.cells import FACTS, constant_numbers, encoded, numbers, refused, role_numbers, shown
-from engine.exchange.example_set import ExampleSet, ModelKey, PredictionBatch, Vocabulary
+from engine.exchange.cells import FACTS, Texts, constant_numbers, numbers, refused, role_numbers
+from engine.exchange.example_set import ExampleSet, ModelKey, PredictionBatch, Said, Vocabulary
 from engine.exchange.limits import LIMITS
 from engine.exchange.mapping import (
     DEFAULTS,
@@ -51,8 +51,9 @@ def collect_examples(parts: Sequence[Part], known: Sequence[ExampleSet] = ()) ->
 
 
 def _collect_part(part: Part, sets: dict[tuple[str, str], ExampleSet], files: list[str]) -> None:
+    seen: dict[str, Texts] = {}
     for first_row, columns in part.table.batches(part.mapping.used_columns):
-        batch = RowBatch(columns, part.mapping, first_row, part.table.decimal)
+        batch = RowBatch(columns, part.mapping, first_row, part.table.decimal, seen)
         for (dataset, split), rows in batch.sets().items():
             collected = sets.get((dataset, split))
             if collected is None:
@@ -63,23 +64,6 @@ def _collect_part(part: Part, sets: dict[tuple[str, str], ExampleSet], files: li
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
-    """What rows say of their examples in one column: codes of its vocabulary, or numbers where it has none."""
-
-    example: np.ndarray
-    own: np.ndarray
-    rows: np.ndarray
-    column: str
-    vocabulary: Vocabulary | None = None
-
-    def words(self, value: float) -> str:
-        """One value as it stands in the file."""
-        if self.vocabulary is None:
-            return "nothing" if np.isnan(value) else f"{value:g}"
-        return "nothing" if value < 0 else shown(self.vocabulary.texts[int(value)])
-
-
-@dataclass(frozen=True, eq=False)
 class RowBatch:
     """One batch of rows and how to read it."""
 
@@ -87,18 +71,25 @@ class RowBatch:
     mapping: ColumnMapping
     first_row: int
     decimal: str
+    seen: dict[str, Texts]
+    """By column or, of one value for all, by role: the texts of this batch and of those before."""
 
     @property
     def n_rows(self) -> int:
         """Rows of the batch."""
         return len(next(iter(self.columns.values())))
 
-    def text(self, role: str) -> tuple[np.ndarray, list[str]]:
+    def text(self, role: str) -> tuple[np.ndarray, Texts]:
         """The texts of a role: its column, or one value for all."""
         if role in self.mapping.columns:
-            return encoded(self.columns[self.mapping.columns[role]], self.mapping.columns[role], self.first_row)
+            return self.column(self.mapping.columns[role])
         value = str(self.mapping.constants.get(role, DEFAULTS.get(role, "")))
-        return np.zeros(self.n_rows, np.int64), [value]
+        return np.zeros(self.n_rows, np.int64), self.seen.setdefault(f"all {role}", Texts([value]))
+
+    def column(self, name: str) -> tuple[np.ndarray, Texts]:
+        """The texts of a column."""
+        texts = self.seen.setdefault(f"column {name}", Texts())
+        return texts.codes(self.columns[name], name, self.first_row), texts
 
     def number(self, role: str) -> np.ndarray | None:
         """The numbers of a role, checked; None where the file does not say."""
@@ -115,18 +106,18 @@ class RowBatch:
 
     def sets(self) -> dict[tuple[str, str], np.ndarray]:
         """Rows of each data set and split."""
-        (data, data_names), (split, split_names) = self.text("dataset"), self.text("split")
-        for role, codes, names in (("dataset", data, data_names), ("split", split, split_names)):
+        (data, datasets), (split, splits) = self.text("dataset"), self.text("split")
+        for role, codes, names in (("dataset", data, datasets.all), ("split", split, splits.all)):
             column = self.mapping.columns.get(role, role)
             if role == "dataset" and (codes < 0).any():
                 raise refused(column, self.first_row + int(np.argmax(codes < 0)), "the cell is empty.")
             for code, name in enumerate(names):
                 row = self.first_row + int(np.argmax(codes == code))
                 check_file_name(name, role, column, row if role in self.mapping.columns else None)
-        names = [*split_names, ""]
+        names = [*splits.all, ""]
         pairs, own = distinct_values((data + 1) * len(names) + split + 1)
         places = [(pair // len(names) - 1, pair % len(names) - 1) for pair in map(int, pairs)]
-        return {(data_names[d], names[s]): np.flatnonzero(own == number) for number, (d, s) in enumerate(places)}
+        return {(datasets.all[d], names[s]): np.flatnonzero(own == number) for number, (d, s) in enumerate(places)}
 
     def add_to(self, collected: ExampleSet, rows: np.ndarray) -> None:
         """Add these rows to the examples and predictions of their data set."""
@@ -181,7 +172,7 @@ class RowBatch:
 
     def _add_groups(self, collected: ExampleSet, example: np.ndarray, rows: np.ndarray) -> None:
         for name in self.mapping.groups:
-            codes, texts = encoded(self.columns[name], name, self.first_row)
+            codes, texts = self.column(name)
             vocabulary = collected.group_names.setdefault(name, Vocabulary())
             own = vocabulary.add(codes[rows], texts, rows + collected.place(self.first_row))
             groups = collected.groups.get(name, np.zeros(0, np.int64))
@@ -245,7 +236,7 @@ class RowBatch:
         keys: list[ModelKey] = [()]
         for role in ("run", *IDENTITY[2:]):
             own, texts = self.text(role)
-            code, keys = extended_keys(code, keys, own[rows], [*texts, str(DEFAULTS.get(role, ""))])
+            code, keys = extended_keys(code, keys, own[rows], [*texts.all, str(DEFAULTS.get(role, ""))])
         for role in MODEL_NUMBERS:
             values = self.number(role)
             distinct, own = distinct_values(np.full(self.n_rows, np.nan) if values is None else values)
@@ -258,7 +249,7 @@ class RowBatch:
     def _add_predictions(
         self, collected: ExampleSet, rows: np.ndarray, model: np.ndarray, example: np.ndarray, column: str
     ) -> None:
-        codes, texts = encoded(self.columns[column], column, self.first_row)
+        codes, texts = self.column(column)
         self._needed(codes, rows, column)
         prediction = collected.predicted.add(codes[rows], texts, rows + collected.place(self.first_row))
         scores = {}
@@ -281,8 +272,12 @@ def distinct_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct values and the number of each value among them; quick where there is only one."""
     if len(values) and ((values == values[0]).all() or np.isnan(values).all()):
         return values[:1], np.zeros(len(values), np.int64)
-    distinct, number = np.unique(values, return_inverse=True)
-    return distinct, number
+    starts = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1])
+    if 8 * len(starts) > len(values):
+        distinct, number = np.unique(values, return_inverse=True)
+        return distinct, number
+    distinct, number = np.unique(values[starts], return_inverse=True)  # one model after the other, as most files are
+    return distinct, np.repeat(number, np.diff(starts, append=len(values)))
 
 
 def _or_none(value: float) -> float | None:

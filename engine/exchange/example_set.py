@@ -1,9 +1,12 @@
 """The examples of one data set and what the models predict for them, as they grow row by row."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
+
+from engine.exchange.cells import Texts, shown
 
 FILE = 1 << 40
 """More than a file has rows: places of rows in one file are so far from those in the next."""
@@ -18,22 +21,44 @@ class Vocabulary:
         self.number: dict[str, int] = {}
         self.rows: list[int] = []
         """Of each number, the row where it came first."""
+        self._known: dict[Texts, np.ndarray] = {}
+        """Of a column, the number here of each of its texts; -1 where it has not come."""
 
-    def add(self, codes: np.ndarray, texts: list[str], rows: np.ndarray) -> np.ndarray:
+    def add(self, codes: np.ndarray, texts: Texts, rows: np.ndarray) -> np.ndarray:
         """The texts' numbers here in place of their codes, one per row; -1 stays."""
-        number_of_code = np.full(len(texts) + 1, -1, np.int64)
-        first = np.full(len(texts) + 1, -1, np.int64)
-        first[codes[::-1]] = rows[::-1]  # the first row of a code comes last, and stays
-        for code in np.flatnonzero(first[:-1] >= 0).tolist():
-            number = number_of_code[code] = self.number.setdefault(texts[code], len(self.number))
-            if number == len(self.rows):
-                self.rows.append(int(first[code]))
+        known = self._known.get(texts, np.zeros(0, np.int64))
+        number_of_code = np.full(len(texts.all) + 1, -1, np.int64)
+        number_of_code[: len(known)] = known
+        new = np.flatnonzero((number_of_code[codes] < 0) & (codes >= 0))
+        if len(new):
+            for code, place in zip(*np.unique(codes[new], return_index=True), strict=True):
+                number = number_of_code[code] = self.number.setdefault(texts.all[code], len(self.number))
+                if number == len(self.rows):
+                    self.rows.append(int(rows[new[place]]))
+            self._known[texts] = number_of_code[:-1]
         return np.asarray(number_of_code[codes])
 
     @property
     def texts(self) -> list[str]:
         """All texts, by number."""
         return list(self.number)
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What rows say of their examples in one column: codes of its vocabulary, or numbers where it has none."""
+
+    example: np.ndarray
+    own: np.ndarray
+    rows: np.ndarray
+    column: str
+    vocabulary: Vocabulary | None = None
+
+    def words(self, value: float) -> str:
+        """One value as it stands in the file."""
+        if self.vocabulary is None:
+            return "nothing" if np.isnan(value) else f"{value:g}"
+        return "nothing" if value < 0 else shown(self.vocabulary.texts[int(value)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,3 +135,8 @@ class PredictionTable:
     models: pd.DataFrame
     prediction: np.ndarray
     scores: dict[str, np.ndarray]
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The class of each example."""
+        return np.asarray(self.examples["label"])

@@ -120,10 +120,9 @@ def write_imported_run(
     study: Study, spec: RunSpec, table: PredictionTable, models: Sequence[Leveled], source: Mapping[str, str]
 ) -> int:
     """Number of models of the run, which is written; counts of weights that nobody says are missing in its levels."""
-    labels = table.examples["label"].to_numpy()
     keep_scores = {"probability", "margin"} <= set(table.scores)
     results = [_level_result(table, model, keep_scores) for model in models]
-    columns = run_columns(results, labels, len(table.classes), keep_scores)
+    columns = run_columns(results, table.labels, len(table.classes), keep_scores)
     unknown = np.array([not _is_counted(model.row) for model in models])
     levels = columns.levels | {"sparsity": np.array([float(model.row.sparsity) for model in models])}
     for name in ("n_weights", "n_kept"):
@@ -141,7 +140,7 @@ def _is_counted(row: Any) -> bool:
 def _level_result(table: PredictionTable, leveled: Leveled, keep_scores: bool) -> LevelResult:
     """What the model in a row of the table's models predicts, as a level."""
     model, level, row = leveled
-    blank = np.full(len(table.examples), np.nan)
+    blank = np.full(len(table.labels), np.nan)
     counted = _is_counted(row) and _number(row.n_weights) > 0
     asked = _number(row.sparsity_asked)
     facts = {role: _number(getattr(row, role, None)) for role in FACTS}

@@ -215,7 +215,11 @@ def _has_run(study: Study, staged: Study, key: str) -> bool:
     if not study.has_run(key):
         return False
     mine, theirs = study.run_record(key), staged.run_record(key)
-    if mine.files["predictions.parquet"] != theirs.files["predictions.parquet"]:
+    if mine.files["predictions.parquet"] == theirs.files["predictions.parquet"]:
+        return True
+    if not study.run_rows(key, "predictions").equals(
+        staged.run_rows(key, "predictions")
+    ):  # other bytes may say the same
         spec = theirs.spec
         raise PruneScopeError(
             f"The study has a run of {spec.technique}, {spec.network}, seed {spec.seed} on {spec.dataset} with other "

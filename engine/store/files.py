@@ -36,13 +36,13 @@ def write_file(path: Path, content: bytes, replace: bool = True) -> str:
     Without `replace` the first writer wins, and every other one gets a FileExistsError. What is `staged` is written in
     place: the whole folder is such a temporary.
     """
-    temporary = path if _STAGES.get() else temporary_beside(path)
+    if is_staging():
+        return _write_in_place(path, content)
+    temporary = temporary_beside(path)
     try:
         make_folder(path.parent)
         with open(temporary, "xb") as file:
             file.write(content)
-            if _STAGES.get():
-                return file_digest(content)
             file.flush()
             os.fsync(file.fileno())
         (os.replace if replace else os.link)(temporary, path)
@@ -50,11 +50,25 @@ def write_file(path: Path, content: bytes, replace: bool = True) -> str:
     except OSError as error:
         if isinstance(error, FileExistsError) and not replace:
             raise
-        raise PruneScopeError(f"Cannot write {path}: {_reason(error)}. Nothing that was finished is lost.") from error
+        raise _unwritten(path, error) from error
     finally:
-        if temporary != path:
-            _remove_file(temporary)
+        _remove_file(temporary)
     return file_digest(content)
+
+
+def _write_in_place(path: Path, content: bytes) -> str:
+    """Digest of what was written, of which the disk knows once all that is staged is synced."""
+    try:
+        make_folder(path.parent)
+        with open(path, "xb") as file:
+            file.write(content)
+    except OSError as error:
+        raise _unwritten(path, error) from error
+    return file_digest(content)
+
+
+def _unwritten(path: Path, error: OSError) -> PruneScopeError:
+    return PruneScopeError(f"Cannot write {path}: {_reason(error)}. Nothing that was finished is lost.")
 
 
 def publish(finished: Path, final: Path) -> bool:
@@ -81,13 +95,18 @@ def make_folder(folder: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power cut, where the system can."""
-    if os.name != "posix" or _STAGES.get():
+    if os.name != "posix" or is_staging():
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def is_staging() -> bool:
+    """Whether what is written now lies in a folder that is `staged`."""
+    return _STAGES.get()
 
 
 @contextmanager

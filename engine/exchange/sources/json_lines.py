@@ -1,6 +1,11 @@
-"""Rows of JSON, one object a line, as batches of text columns; numbers keep their spelling."""
+"""Rows of JSON, one object a line, as batches of text columns; numbers keep their spelling.
+
+A table that is one object with `columns` and `data`, as MLflow and Weights & Biases keep theirs, is read as its rows.
+"""
 
 import gzip
+import io
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +15,22 @@ import msgspec
 import pyarrow as pa
 
 from engine.errors import PruneScopeError
-from engine.exchange.cells import shown
+from engine.exchange.cells import refused, shown
 from engine.exchange.limits import LIMITS
 
 N_LOOKED = 1000
 BATCH = 65_536
+WHOLE_BYTES = 1 << 28
+"""Most that is read of a table that is one object: it is in memory as a whole."""
 _decoder = msgspec.json.Decoder(dict[str, object])
+_WHOLE = re.compile(rb'\s*\{\s*"(columns"\s*:\s*\[|_type"\s*:\s*"table")')
+
+
+class WholeTable(msgspec.Struct):
+    """A table that is one object: names of columns, and rows as lists of cells."""
+
+    columns: list[str | int]
+    data: list[list[object]]
 
 
 def open_binary(path: Path) -> BinaryIO:
@@ -25,11 +40,29 @@ def open_binary(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb") if is_packed else open(path, "rb"))
 
 
+def _rows_of_whole(content: bytes) -> Iterator[dict[str, object]]:
+    if len(content) > WHOLE_BYTES:
+        raise PruneScopeError(
+            f"The table is one JSON object of more than {WHOLE_BYTES:,} bytes; bring it as CSV or Parquet."
+        )
+    table = msgspec.json.decode(content, type=WholeTable)
+    names = [str(name) for name in table.columns]
+    if twice := next((name for place, name in enumerate(names) if name in names[:place]), ""):
+        raise refused(twice, None, "the name stands twice in the header.")
+    for row, cells in enumerate(table.data, 1):
+        if len(cells) != len(names):
+            raise PruneScopeError(f"Row {row:,} has {len(cells)} cells; the table names {len(names)} columns.")
+        yield dict(zip(names, cells, strict=True))
+
+
 def json_objects(path: Path) -> Iterator[dict[str, object]]:
     """Every object of the file, in order; a line that holds none is refused by its number."""
     row = 0
     with open_binary(path) as file:
         try:
+            if _WHOLE.match(cast(io.BufferedReader, file).peek(200)[:200]):
+                yield from _rows_of_whole(file.read(WHOLE_BYTES + 1))
+                return
             while line := file.readline(LIMITS.row_bytes + 1):
                 row += 1
                 if len(line) > LIMITS.row_bytes:
@@ -37,6 +70,8 @@ def json_objects(path: Path) -> Iterator[dict[str, object]]:
                 if line.strip():
                     yield _decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            if not row:
+                raise PruneScopeError(f"The table of columns and data cannot be read: {shown(error, 120)}.") from None
             raise PruneScopeError(f"Row {row:,} is no JSON object in UTF-8: {shown(error, 120)}.") from None
         except (EOFError, OSError, zlib.error) as error:
             raise PruneScopeError(f"Row {row + 1:,} cannot be read: {shown(error, 120)}.") from None

@@ -30,6 +30,7 @@ N_LOOKED, MOST_GROUPS, LONGEST = 500, 50, 60
 BATCH = 20_000
 _SAMPLES = re.compile(r"^samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+))?\.jsonl$")
 _BITS = re.compile(r"(?:^|[^0-9a-z])(?:w|int)?(\d{1,2})[-_ ]?(?:bits?|a16)\b|(?:^|[^0-9a-z])int(\d)\b", re.IGNORECASE)
+_WIDTH = re.compile(r"\bb?float(16|32|64)\b")
 _NEVER_GROUPS = ("answer", "answers", "label", "target", "gold", "query", "question", "choices", "id", "idx", "ind")
 
 
@@ -62,7 +63,8 @@ def model_facts(folder: Path, given: Mapping[str, Constant]) -> dict[str, Consta
         said = model.given()
     elif bits := _BITS.search(name):
         said = {"technique": name[: bits.start()].strip("-_. ") or "quantized", "bits": int(bits[1] or bits[2])}
-    facts = {**_of_results(folder), **said, **given}
+    loaded, width = _of_results(folder)
+    facts = {**loaded, **said, **given}
     if "bits" in given and "sparsity" not in given:
         facts.pop("sparsity", None)
     if not {"sparsity", "bits"} & set(facts):
@@ -70,21 +72,24 @@ def model_facts(folder: Path, given: Mapping[str, Constant]) -> dict[str, Consta
             f"Nothing says how the model in {folder.name} is compressed; say it, as in --model "
             f"{folder.name}=technique=gptq,bits=4 or --model {folder.name}=technique=wanda,sparsity=0.5."
         )
-    return facts
+    return {"bits": width, **facts} if width else facts
 
 
-def _of_results(folder: Path) -> dict[str, Constant]:
-    """What the newest results file says of the model: its parameters, and bits where it was loaded in few."""
+def _of_results(folder: Path) -> tuple[dict[str, Constant], int]:
+    """What the newest results file says of the model: its parameters, and bits where it was loaded in few; and the bits
+    of the type of its weights, 0 where that is not said."""
     files = sorted(folder.glob("results_*.json"))
     try:
         config = json.loads(files[-1].read_bytes()).get("config", {}) if files else {}
         arguments, n_parameters = config.get("model_args", ""), config.get("model_num_parameters")
     except (OSError, ValueError, AttributeError, RecursionError):
-        return {}
+        return {}, 0
     text = json.dumps(arguments)
     facts: dict[str, Constant] = {"params": n_parameters} if isinstance(n_parameters, int) and n_parameters > 0 else {}
     loaded = re.search(r"load_in_([48])bit\W{0,4}true", text, re.IGNORECASE)
-    return facts | ({"technique": "load_in_few_bits", "bits": int(loaded[1])} if loaded else {})
+    width = _WIDTH.search(f"{config.get('model_dtype') or ''} {text}")
+    facts |= {"technique": "load_in_few_bits", "bits": int(loaded[1])} if loaded else {}
+    return facts, int(width[1]) if width else 0
 
 
 def sample_columns(path: Path) -> list[str]:

@@ -18,6 +18,8 @@ AXES = {
     "bytes": "bytes",
     "bytes_zipped": "bytes, zipped",
     "milliseconds": "milliseconds",
+    "bits": "bits of a weight",
+    "params": "parameters",
 }
 """What the horizontal axis may be; costs only where they were recorded."""
 REACH = 0.1
@@ -68,8 +70,8 @@ def axis_ends(points: pd.DataFrame, choice: Choice) -> tuple[float, float]:
     """Where the axis of unfairness begins and ends.
 
     It reaches the worst that a frontier may have at any threshold of the slider, which is the sparsest network that
-    this leaves, and half of all networks in reach. A difference of rates never goes beyond 1, nor below 0 where
-    nothing does.
+    this leaves, or the one of fewest bits, and half of all networks in reach. A difference of rates never goes beyond
+    1, nor below 0 where nothing does.
     """
     measure = choice.measure
     near = points["accuracy"].to_numpy() >= min(points["accuracy"].max() - REACH, choice.threshold)
@@ -79,12 +81,18 @@ def axis_ends(points: pd.DataFrame, choice: Choice) -> tuple[float, float]:
         return 0.0, 1.0
     rows = np.flatnonzero(near)
     rows = rows[np.lexsort((values[rows], -points["accuracy"].to_numpy(float)[rows]))]
-    sparsity = points["sparsity"].to_numpy(float)[rows]
-    sparsest = np.r_[True, sparsity[1:] > np.maximum.accumulate(sparsity)[:-1]]
+    furthest = _records(points["sparsity"].to_numpy(float)[rows])
+    if "bits" in points:
+        furthest |= _records(-points["bits"].to_numpy(float)[rows])
     low = float(min(values[rows].min(), 0.0))
-    high = max(values[rows][sparsest].max(), float(np.median(values[rows])), *values[choice.frontier], low + 0.01)
+    high = max(values[rows][furthest].max(), float(np.median(values[rows])), *values[choice.frontier], low + 0.01)
     high += 0.12 * (high - low)
     return low, min(high, 1.0) if formats.in_points(measure) else high
+
+
+def _records(values: np.ndarray) -> np.ndarray:
+    """Which values are above all before them; the first is."""
+    return np.append(True, values[1:] > np.fmax.accumulate(values)[:-1])
 
 
 def beyond(points: pd.DataFrame, choice: Choice, scale: str = "kept") -> str:

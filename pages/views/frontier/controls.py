@@ -34,8 +34,9 @@ RULE_HELP = (
     "sparsity, fairness and accuracy at once."
 )
 AXIS_HELP = (
-    "Most happens beyond 90 % sparsity; the log scale of the weights kept gives it room. Multiplications, bytes and "
-    "milliseconds are offered where runs recorded them; the rule looks at sparsity whatever the axis is."
+    "Most happens beyond 90 % sparsity; the log scale of the weights kept gives it room. Multiplications, bytes, "
+    "milliseconds, bits and parameters are offered where runs recorded them; the rule looks at sparsity whatever the "
+    "axis is."
 )
 USUAL_LOSS, USUAL_WARNING, USUAL_RISK = 0.05, 5.0, 10.0
 FLOOR_KEYS = {

@@ -17,7 +17,8 @@ from pages.views.frontier.controls import Question
 def size_table(sizes: pd.DataFrame, points: pd.DataFrame, measure: str) -> pd.DataFrame:
     """One row per operating point whose size was recorded, smallest file first; the dense network once."""
     keys = [*MODEL, "level"]
-    mean = sizes.groupby(keys, observed=True, as_index=False)[["bytes", "bytes_zipped"]].mean()
+    files = sizes.reindex(columns=[*keys, "bytes", "bytes_zipped"]).dropna(subset="bytes")
+    mean = files.groupby(keys, observed=True, as_index=False).mean()
     points = points.drop(columns=[name for name in COSTS if name in points])
     sized = points.astype(dict.fromkeys(MODEL, str)).merge(mean.astype(dict.fromkeys(MODEL, str)), on=keys)
     dense = sized[sized["level"] == 0].drop_duplicates(["bytes", "accuracy"])
@@ -55,7 +56,7 @@ def size_sentence(table: pd.DataFrame) -> str:
 def show_sizes(frame: Frame, asked: Question) -> None:
     """How large quantized networks are as files; nothing where none was quantized."""
     sizes = extras.sizes(frame.source, frame.experiment)
-    if sizes.empty:
+    if sizes.empty or "bytes" not in sizes:  # of models from elsewhere, people may say bits or parameters alone
         return
     key = (asked.between, asked.filters, asked.measure)
     small_files = kept(frame.source, "frontier sizes", key, lambda: size_table(sizes, asked.points, asked.measure))

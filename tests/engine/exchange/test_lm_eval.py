@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from engine.store.verification.verify import verify_study
 MODELS = {"dense": 0.0, "gptq-8bit": 0.1, "gptq-4bit": 0.4, "wanda@0.5": 0.6}
 SUBJECTS = ("law", "physics", "art")
 N = 60
+WRITTEN = Path(__file__).with_name("lm_eval_0_4_13.zip")
+"""What lm_eval 0.4.13 wrote with --log_samples: a tiny Llama with random weights, dense, rounded to 8 and 4 bits, and
+with half of its weights cut, asked three tasks of 40 documents; of results_*.json only what says no paths."""
 
 
 def digest(text: str) -> str:
@@ -92,6 +96,13 @@ def write_samples(folder: Path, models: dict[str, float] = MODELS) -> None:
         (folder / model / "results_2026-11-18T08-00-00.123456.json").write_text(json.dumps(config))
 
 
+def bring_written(folder: Path, study: Path) -> None:
+    """Lay out what the harness itself wrote, and import it by one command."""
+    with zipfile.ZipFile(WRITTEN) as archive:
+        archive.extractall(folder)
+    assert main(["import", str(folder), "--from", "lm-eval", "--study", str(study)]) == 0
+
+
 @pytest.fixture(scope="module")
 def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("harness")
@@ -108,7 +119,9 @@ def test_a_folder_comes_in_by_one_command_with_tasks_and_subjects(harness: Path)
     assert set(examples["subject"]) == {*SUBJECTS, "sums"} and "prompt_hash" not in examples
     assert study.class_facts("lm-eval")["name"].tolist() == ["A", "B", "C", "D", "right", "wrong"]
     sizes = study.run_tables(study.levels(), "sizes")
-    assert sorted(sizes["bits"].dropna()) == [4, 8] and set(sizes["params"]) == {12_345}
+    assert sorted(sizes["bits"]) == [4, 8, 16, 16, 16] and set(sizes["params"]) == {12_345}, (
+        "float16 where none are few"
+    )
 
 
 def test_accuracies_are_those_that_the_harness_stored(harness: Path) -> None:
@@ -132,6 +145,34 @@ def test_accuracies_are_those_that_the_harness_stored(harness: Path) -> None:
 def test_the_choice_between_subjects_answers(harness: Path) -> None:
     points = study_points(Study(harness / "study"), "subject")
     assert points["max_min"].notna().all() and len(points) == 5
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the harness itself wrote, and the study that one command makes of it."""
+    folder = tmp_path_factory.mktemp("written")
+    bring_written(folder / "out", folder / "study")
+    return folder
+
+
+def test_what_the_harness_wrote_itself_comes_in_by_one_command(written: Path) -> None:
+    study = Study(written / "study")
+    assert verify_study(study) == []
+    examples, sizes = study.examples("lm-eval"), study.run_tables(study.levels(), "sizes")
+    assert len(examples) == 120 and set(examples["subject"]) == set(SUBJECTS)
+    assert set(examples["task"]) == {"mini_arc", "mini_mmlu", "mini_yes"}
+    bits = {(row.technique, row.level): row.bits for row in sizes.itertuples()}
+    assert bits == {("rtn", 0): 32, ("rtn", 1): 8, ("rtn", 2): 4, ("wanda", 0): 32, ("wanda", 1): 32}
+    assert set(sizes["params"]) == {27_232}
+
+
+def test_its_accuracies_are_those_of_its_own_results(written: Path) -> None:
+    levels = {(row.technique, row.level): row.accuracy for row in Study(written / "study").levels().itertuples()}
+    models = {"dense": ("rtn", 0), "rtn-8bit": ("rtn", 1), "rtn-4bit": ("rtn", 2), "wanda@0.5": ("wanda", 1)}
+    for model, key in models.items():
+        (path,) = (written / "out" / model).rglob("results_*.json")
+        results = json.loads(path.read_text())["results"]
+        assert levels[key] == pytest.approx(np.mean([task["acc,none"] for task in results.values()]))
 
 
 def test_a_model_that_nobody_describes_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

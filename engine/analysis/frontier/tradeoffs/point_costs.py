@@ -5,8 +5,11 @@ import pandas as pd
 
 from engine.analysis.columns import MODEL
 
-COSTS = ("macs", "bytes", "bytes_zipped", "milliseconds")
-"""Columns of costs: multiplications of one image, bytes of the file, bytes zipped, milliseconds of one image."""
+COSTS = ("macs", "bytes", "bytes_zipped", "milliseconds", "bits", "params")
+"""Columns of costs: multiplications of one image, bytes of the file, bytes zipped, milliseconds of one image, bits of a
+weight, parameters."""
+_IMPORTED = {"latency_ms": "milliseconds"}
+"""What people who bring their own call a cost, where that is another word."""
 
 
 def with_costs(points: pd.DataFrame, *tables: pd.DataFrame) -> pd.DataFrame:
@@ -16,7 +19,7 @@ def with_costs(points: pd.DataFrame, *tables: pd.DataFrame) -> pd.DataFrame:
     """
     keys, columns = [*MODEL, "level"], {name: np.full(len(points), np.nan) for name in COSTS}
     identity = points[keys].astype(dict.fromkeys(MODEL, str))
-    for table in tables:
+    for table in (table.rename(columns=_IMPORTED) for table in tables):
         known = [name for name in COSTS if name in table]
         if table.empty or not known:
             continue

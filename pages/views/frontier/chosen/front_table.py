@@ -16,6 +16,8 @@ COST_HEADS = {
     "bytes_zipped": ("kB zipped", 1e-3),
     "macs": ("million MACs", 1e-6),
     "milliseconds": ("ms", 1.0),
+    "bits": ("bits", 1.0),
+    "params": ("million parameters", 1e-6),
 }
 
 
@@ -90,4 +92,6 @@ def frontier_columns(measure: str) -> dict[str, Any]:
         "kB zipped": column.NumberColumn(format="%.0f", help="The same file, zipped: where zeros count."),
         "million MACs": column.NumberColumn(format="%.2f", help="Multiplications that one image takes."),
         "ms": column.NumberColumn(format="%.2f", help="Milliseconds of one image."),
+        "bits": column.NumberColumn(format="%.3g", help="Bits of a weight."),
+        "million parameters": column.NumberColumn(format="%.3g", help="Parameters of the network."),
     }

@@ -27,6 +27,12 @@ def test_costs_are_means_over_the_seeds_that_have_them() -> None:
     assert with_costs(points, pd.DataFrame())["bytes"].isna().all()
 
 
+def test_costs_that_people_bring_are_costs_too() -> None:
+    table = with_costs(rows(level=[0, 1]), rows(level=[0, 1], latency_ms=[2.0, 1.0], bits=[16, 4], params=[9e6, 9e6]))
+    assert table["milliseconds"].tolist() == [2, 1] and table["bits"].tolist() == [16, 4]
+    assert set(table["params"]) == {9e6} and table["macs"].isna().all()
+
+
 def test_a_point_without_the_number_breaks_a_floor_on_it() -> None:
     table = with_costs(rows(level=[0, 1, 2]), rows(level=[0, 1], bytes=[2000, 500], macs=[3e6, 1e6]))
     assert allowed(table, {"bytes": 1000}).tolist() == [False, True, False]
