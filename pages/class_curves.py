@@ -24,7 +24,7 @@ from pages.shared.pickers import choose_axis
 from pages.shared.session.candidate import opening_index, opening_value
 from pages.shared.training_note import training_of
 from pages.views.class_curves import charts, words
-from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
+from pages.views.class_curves.technique_charts import Look, total_chart, unfairness_chart
 
 SEEDS = ("average", "bands", "each run")
 FIRST = "first to fall"
@@ -195,17 +195,19 @@ def show_page(frame: Frame) -> None:
                 width=220,
             )
         left, right = side_by_side("techniques", [1, 1])
+        lines = Look(look, bands, technique)
         with left:
 
             def total_figure() -> Drawing:
-                return total_chart(totals, worst_classes(every[every["mitigation"] == mitigation]), look, bands)
+                return total_chart(totals, worst_classes(every[every["mitigation"] == mitigation]), lines)
 
             show_chart(
-                kept(source, "totals", (of, mitigation, looks, bands), total_figure),
+                kept(source, "totals", (of, mitigation, looks, bands, technique), total_figure),
                 "total-accuracy",
                 f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
                 lambda: words.technique_table(totals),
-                caption="Accuracy on all examples. A steady total may hide a class that falls.",
+                caption="Accuracy on all examples. Thick: the technique chosen above. A steady total may hide a class "
+                "that falls.",
             )
         with right:
             measure = measures[label]
@@ -220,8 +222,8 @@ def show_page(frame: Frame) -> None:
                     kept(
                         source,
                         "gaps",
-                        (of, mitigation, measure, looks, bands),
-                        lambda: unfairness_chart(gaps, measure, look, bands),
+                        (of, mitigation, measure, looks, bands, technique),
+                        lambda: unfairness_chart(gaps, measure, lines),
                     ),
                     "unfairness",
                     f"{label} against sparsity by technique.",
