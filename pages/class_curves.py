@@ -19,7 +19,7 @@ from pages.shared.charts.class_look import ClassLook
 from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
-from pages.shared.names import explained, technique_name, treatment_name, treatment_phrase, variant_name
+from pages.shared.names import arm_name, explained, technique_name, treatment_name, treatment_phrase, variant_name
 from pages.shared.pickers import choose_axis
 from pages.shared.session.candidate import opening_index, opening_value
 from pages.shared.training_note import training_of
@@ -65,7 +65,7 @@ def show_page(frame: Frame) -> None:
         mitigations = sorted(map(str, shown["mitigation"].unique()))
         if len(mitigations) > 1:
             at = opening_index(mitigations, first["mitigation"])
-            label = bound.selectbox("Mitigation", mitigations, at, key="mitigation", width=120)
+            label = bound.selectbox("Mitigation", mitigations, at, key="mitigation", format_func=arm_name, width=200)
             shown = shown[shown["mitigation"] == label]
         mitigation = str(shown["mitigation"].iloc[0])
         numbers = {names.get(int(number), str(number)): int(number) for number in shown["class"].unique()}

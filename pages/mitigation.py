@@ -14,7 +14,7 @@ from pages.shared.body import body, part
 from pages.shared.cache import catalog, extras
 from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
-from pages.shared.layout import answer, show_chart, side_by_side
+from pages.shared.layout import answer, show_chart, show_rows, side_by_side
 from pages.shared.names import variant_labels
 from pages.shared.pickers import choose_axis, choose_level, level_labels
 from pages.shared.session.candidate import opening_index, opening_level, pinned
@@ -168,7 +168,7 @@ def show_page(frame: Frame) -> None:
         )
 
     table = kept(frame.source, "arm costs", asked, costs)
-    st.dataframe(table, hide_index=True, alt="Each method's accuracy, gap and seconds.")
+    show_rows(table, "arm-costs", "Each method's accuracy, gap and seconds.")
     st.caption("Changes are against no mitigation of the same seed. Seconds are of whole runs, on any machine.")
 
     # -- while training ------------------------------------------------------------------------------------------------

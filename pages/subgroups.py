@@ -9,7 +9,7 @@ from pages.shared.body import body
 from pages.shared.cache import predictions
 from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
-from pages.shared.layout import answer, show_chart
+from pages.shared.layout import answer, show_chart, show_rows
 from pages.shared.names import dataset_name
 from pages.shared.pickers import choose_axis, choose_populations, load_examples
 from pages.views.subgroups import charts
@@ -116,12 +116,11 @@ def show_page(frame: Frame) -> None:
         )
     show_search(example_set, networks, asked)
     st.markdown("## Group by group")
-    st.dataframe(
+    show_rows(
         kept(frame.source, "rates", of, lambda: shown_table(table, asked)) if not only else shown_table(table, asked),
-        hide_index=True,
+        "groups-table",
+        f"Rates of each group, {networks.baseline} and pruned, the largest growth against the others first.",
         column_config=table_columns(networks.kind),
-        key="groups-table",
-        alt=f"Rates of each group, {networks.baseline} and pruned, the largest growth against the others first.",
     )
     st.caption(
         "A group is tested against all others, not against no change: pruning may cost everybody something. "

@@ -49,11 +49,16 @@ STYLE = """
 .st-key-brand p {font-size: 1.25rem; font-weight: 600}
 [data-testid="stSidebarHeader"] {height: 2.5rem; margin-bottom: -1.9rem}
 [data-testid="stSidebarUserContent"] > div > [data-testid="stVerticalBlock"] {gap: 0.5rem}
+[class*="st-key-cards-"] {display: none}
+[class*="st-key-below-"] {flex-wrap: wrap}
+[class*="st-key-below-"] > :first-child:not(:last-child) {flex: 1 1 18rem !important}
 [data-testid="stCaptionContainer"], [class*="st-key-menu-"] summary, [class*="st-key-menu-"] summary p
   {color: inherit; opacity: 0.85}
 @media (max-width: 640px) {
   .stMainBlockContainer {padding: 3rem 1rem 2rem}
   [data-testid="stButtonGroup"] [role="radiogroup"] {flex-wrap: wrap}
+  [class*="st-key-wide-"] {display: none}
+  [class*="st-key-cards-"] {display: flex}
   [data-testid="stCode"] pre, [data-testid="stCode"] code {white-space: pre-wrap !important; overflow-wrap: anywhere}
   [data-testid="stTableStyledTable"] {table-layout: fixed; width: 100%; min-width: 0 !important}
   [data-testid="stTableStyledTable"] :is(th, td) {padding: 0.1rem; font-size: 0.75rem}

@@ -85,7 +85,7 @@ def test_mitigation_page_compares_the_arms(open_page: OpenPage, arms_root: Path,
 
 def test_frontier_outlines_mitigated_points(open_page: OpenPage, arms_root: Path) -> None:
     app = open_page("pages/frontier.py", "arms", arms_root, threshold="0")
-    assert "mitigated (after)" in app.main.get("plotly_chart")[0].proto.spec
+    assert "mitigated after pruning" in app.main.get("plotly_chart")[0].proto.spec
 
 
 def test_a_clear_arm_is_named_with_its_price() -> None:

@@ -18,8 +18,9 @@ from engine.analysis.frontier.weight_ranges import change_over_weights
 from engine.analysis.unfairness import unfairness_table
 from engine.store.study import Study
 from pages.shared import formats
+from pages.shared.charts import contrast
 from pages.shared.names import point_hovers, technique_name
-from pages.views.frontier import charts, contrast, side_charts, space_chart
+from pages.views.frontier import charts, side_charts, space_chart
 from pages.views.frontier.words import MOST_WORDS
 from tests.pages.conftest import unfold
 from tests.support.studies import make_study
@@ -176,8 +177,10 @@ def test_third_dimension_is_drawn_on_demand(page: Any) -> None:
 @pytest.mark.parametrize("study", ["one-run", "one-seed", "one-level"])
 def test_one_seed_is_said(page: Any, study: str) -> None:
     app = page(study)
-    assert any("Means of 1 training run." in str(part.value) for part in app.caption) and "redrawn" not in sentence(app)
-    assert "one seed cannot say how sure" in sentence(app)
+    assert any("Averages of 1 training run." in str(part.value) for part in app.caption) and "redrawn" not in sentence(
+        app
+    )
+    assert "one training run cannot say how sure" in sentence(app)
     assert any("network with one seed" in str(part.value) for part in app.caption)
     assert shown(app, 0)["resamples"].isna().all()
 

@@ -5,6 +5,7 @@ import pandas as pd
 from engine.analysis.causes.mitigation_arms import NONE
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, RULES, arm_of
 from pages.shared import formats
+from pages.shared.names import arm_name
 
 LABELS = {"gap": "Gap in accuracy", "violation": "Gap in loss"}
 HELP = {
@@ -24,20 +25,6 @@ MOVED = {
     "weight": "Weights of the groups' mean losses sum to 1; plain training weighs each group by its share of examples.",
 }
 """What mitigation moves from epoch to epoch, as a caption."""
-
-
-def arm_name(words: str) -> str:
-    """An arm as people say it, with what is not usual about it: "After pruning, reweighted groups, step 0.2"."""
-    arm, *rest = words.split(", ")
-    labels = {key: row.label.lower() for key, row in RULES.items()}
-    labels |= {key: row.label.lower() for key, row in CONSTRAINTS.items()}
-    plain = [labels.get(part) or _setting_name(part) for part in rest]
-    return ", ".join([MITIGATIONS[arm].label if arm in MITIGATIONS else arm, *plain])
-
-
-def _setting_name(words: str) -> str:
-    name, _, value = words.rpartition(" ")
-    return f"step {value}" if name in ("eta", "dual step") else words
 
 
 def methods_help() -> str:

@@ -1,4 +1,5 @@
-"""What the networks are for some members alone: the choice of them, what they lose, and how sparse they could go."""
+"""What the networks are for some members alone: the choice of them, what they lose, how sparse they could go, and which
+of their examples turn wrong."""
 
 from dataclasses import dataclass
 from html import unescape
@@ -18,6 +19,7 @@ from pages.shared.frame import Frame
 from pages.shared.layout import show_chart, side_by_side
 from pages.shared.names import variant_name
 from pages.shared.pickers import WITHIN, ExampleSet
+from pages.views.writers.among_harmed import harmed_examples, show_harmed
 from pages.views.writers.controls import MemberView, NetworkPair
 
 KEY = "among"
@@ -82,6 +84,13 @@ def show_among(frame: Frame, example_set: ExampleSet, compared: NetworkPair, sho
         )
         with st.expander("Class by class, at this sparsity"):
             st.dataframe(class_rows(losses.classes, example_set, members), hide_index=True, key="among-classes")
+    every = kept(
+        frame.source,
+        "harmed among",
+        (frame.experiment, frame.baseline, compared.runs, compared.level),
+        lambda: harmed_examples(example_set, compared),
+    )
+    show_harmed(frame, example_set, every, mine, of)
     st.caption(f"Who is picked for losing has lost by luck in part: others like these {members} lose less.")
 
 
