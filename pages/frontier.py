@@ -104,7 +104,7 @@ def show_charts(frame: Frame, asked: Question, found: Answer) -> None:
         word = words.between_name(asked.between.columns).lower()
         tested = asked.tested
         least = tested.loc[tested["accuracy"] >= tested["accuracy"].max() - axes.REACH / 2, "lowest"].min()
-        trained = " Unpruned: trained as long." if "control" in table else ""
+        trained = " Unpruned: the same training time." if "control" in table else ""
         most = f" The {side_charts.MOST_GROUPS} of {len(table)} that lose most." * (
             len(table) > side_charts.MOST_GROUPS
         )

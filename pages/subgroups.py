@@ -111,7 +111,7 @@ def show_page(frame: Frame) -> None:
             "dense-compressed",
             f"The rate of each group, {networks.baseline} and pruned, the largest growth on top.",
             table,
-            caption="Whiskers: 95 % interval for this many examples, or writers where examples name them."
+            caption="Bars: 95 % intervals for this many examples, or for this many writers where examples name them."
             + (f" The {charts.MOST_ROWS} that grow most; the table has all." if n_groups >= charts.MOST_ROWS else ""),
         )
     show_search(example_set, networks, asked)

@@ -120,6 +120,13 @@ def test_a_change_beyond_chance_has_a_colour(dark: bool) -> None:
     assert dict(zip(dots.y, dots.marker.color, strict=True))["Before pruning"] == WORST[dark]
 
 
+def test_headings_count_the_methods_that_chance_does_not_explain() -> None:
+    rows = pd.DataFrame({"gap_low": [-0.2, 0.1, -0.1], "gap_high": [-0.1, 0.2, 0.1], "accuracy_high": [0.1, 0.1, 0.1]})
+    assert arms.gap_heading(rows, "gap") == "1 of 3 methods clearly narrows the gap, 1 widens it"
+    assert arms.accuracy_heading(rows) == "None of 3 methods clearly costs accuracy"
+    assert arms.gap_heading(rows[2:], "gap") == "The method does not clearly narrow the gap"
+
+
 def test_arm_names_say_what_is_not_usual() -> None:
     assert arms.arm_name("after, drop") == "After pruning, bounded drops" and arms.arm_name("none") == "No mitigation"
     words = "both, reweight, by series, eta 0.2"

@@ -197,7 +197,7 @@ def _hover(rows: pd.DataFrame, whom: str, title: str = "") -> dict[str, Any]:
     return hover(
         f"{whom}[<br>accuracy {{accuracy:.1f}} %][, margin {{margin:.3~r}}]"
         "[<br>gradient norm {gradient_norm:.3~r}][ ({gradient_norm_low:.3~r} to {gradient_norm_high:.3~r})]"
-        "[, eigenvalue {eigenvalue:.3~r}][ ({eigenvalue_low:.3~r} to {eigenvalue_high:.3~r})]"
+        "[, curvature {eigenvalue:.3~r}][ ({eigenvalue_low:.3~r} to {eigenvalue_high:.3~r})]"
         "<br>{n:,.0f} training examples, {seeds}",
         title,
         map(formats.sparsity, rows["sparsity"].tolist()),

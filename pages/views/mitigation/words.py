@@ -61,7 +61,7 @@ def arm_sentence(curves: pd.DataFrame, changes: pd.DataFrame, measure: str, grou
     plain = curves[curves["mitigation"] == NONE]
     compared = changes.dropna(subset=measure)
     if plain.empty or compared.empty:
-        return "**Nothing can be compared**: there is no run without mitigation of the same seeds."
+        return "**Nothing can be compared**: no run without mitigation has the same seeds."
     best = compared.loc[compared[measure].idxmin()]
     name = formats.plain(arm_name(str(best["mitigation"])))
     between = f"the {LABELS[measure].lower()} between {_groups(grouping)}"
@@ -84,15 +84,22 @@ def arm_sentence(curves: pd.DataFrame, changes: pd.DataFrame, measure: str, grou
 
 
 def gap_heading(changes: pd.DataFrame, measure: str) -> str:
-    """How many methods narrow the gap more than chance explains."""
-    n = int((changes[f"{measure}_high"] < 0).sum())
-    return f"{n or 'None'} of {len(changes)} clearly narrow{'s' if n == 1 else ''} the gap"
+    """How many methods narrow the gap more than chance explains, and how many widen it."""
+    wider = int((changes[f"{measure}_low"] > 0).sum())
+    rest = f", {formats.count(wider)} widen{'s' if wider == 1 else ''} it" if wider else ""
+    return f"{_how_many(changes, f'{measure}_high', 'narrow')} the gap{rest}"
 
 
 def accuracy_heading(changes: pd.DataFrame) -> str:
     """How many methods cost accuracy more than chance explains."""
-    n = int((changes["accuracy_high"] < 0).sum())
-    return f"{n or 'None'} of {len(changes)} clearly cost{'s' if n == 1 else ''} accuracy"
+    return f"{_how_many(changes, 'accuracy_high', 'cost')} accuracy"
+
+
+def _how_many(changes: pd.DataFrame, end: str, verb: str) -> str:
+    n, of = int((changes[end] < 0).sum()), len(changes)
+    if of == 1:
+        return f"The method {'clearly' if n else 'does not clearly'} {verb}{'s' if n else ''}"
+    return f"None of {of} methods clearly {verb}s" if not n else f"{n} of {of} methods clearly {verb}{'s' * (n == 1)}"
 
 
 def change_caption(plain: pd.DataFrame, measure: str) -> str:
