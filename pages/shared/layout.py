@@ -57,7 +57,7 @@ def show_rows(table: pd.DataFrame, key: str, alt: str, **look: Any) -> None:
 
     `look` goes to Streamlit's table; tables of more than MOST_CARDS rows stay what they are.
     """
-    look = {"hide_index": True, "key": key, "alt": alt} | look
+    look = {"hide_index": True, "key": key, "alt": alt, **look}
     if len(table) > MOST_CARDS:
         st.dataframe(table, **look)
         return
