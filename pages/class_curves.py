@@ -162,7 +162,8 @@ def show_page(frame: Frame) -> None:
 
     # -- the techniques ------------------------------------------------------------------------------------------------
     same_way = every[((every["treatment"] == treatment) & (every["mitigation"] == mitigation)).to_numpy()]
-    others = [key for key in frame.techniques if (same_way["technique"] == key).any()]
+    pruned = set(same_way.loc[(same_way["sparsity"] > 0).to_numpy(), "technique"].astype(str))
+    others = [key for key in frame.techniques if key in pruned]
     if len(others) > 1:
         way = (*of, treatment, mitigation)
         title = kept(source, "panels title", way, lambda: words.panels_title(same_way, others))

@@ -261,7 +261,7 @@ def show_page(frame: Frame) -> None:
     show_comparison(frame)
     show_weights(frame, asked, found)
     show_tables(asked, found)
-    others, record = st.columns([2, 1], gap="medium")
+    others, record = side_by_side("record", [2, 1])
     with others:
         show_measures(frame, asked, found)
     with record:

@@ -32,6 +32,8 @@ STYLE = """
   .stMainBlockContainer {padding: 2.75rem 1.5rem 3rem}
   [class*="st-key-beside-"] > .stHorizontalBlock, [class*="st-key-beside-"] > * > .stHorizontalBlock {flex-wrap: wrap}
   [class*="st-key-beside-"] .stColumn {min-width: 100%}
+  [class*="st-key-wide-broad-"] {display: none}
+  [class*="st-key-cards-broad-"] {display: flex !important}
 }
 @media (min-width: 641px) and (max-width: 1100px) {.st-key-beside-asked .stColumn {min-width: 45%}}
 .st-key-answer p {font-size: 1.25rem; line-height: 1.5}

@@ -17,6 +17,9 @@ SelectionMode = Literal["points", "box", "lasso"]
 MOST_CARDS = 30
 """Rows of a table that are cards on a phone; more would not be read there."""
 
+MOST_COLUMNS = 9
+"""Columns of a table that have room on a tablet."""
+
 BUTTONS = ["toImage", "zoom2d", "select2d", "resetScale2d", "resetCameraDefault3d"]
 
 
@@ -45,6 +48,7 @@ def show_table(table: pd.DataFrame, key: str, alt: str) -> None:
         f"{cells} tr {{padding: 0.5rem 0; border-bottom: 1px solid rgba(127, 127, 127, 0.5)}} "
         f"{cells} tr > * {{display: inline-block; padding: 0.1rem 1rem 0.1rem 0; border: none}} "
         f"{cells} tr > * {{text-align: left !important; font-size: 0.875rem}} {cells} p {{display: inline}} "
+        f"{cells} tr > * * {{max-width: none}} "
         f"{cells} tr > :first-child {{font-weight: 600}} {named}"
     )
     with st.container(key=key):
@@ -53,7 +57,9 @@ def show_table(table: pd.DataFrame, key: str, alt: str) -> None:
 
 
 def show_rows(table: pd.DataFrame, key: str, alt: str, **look: Any) -> None:
-    """A table that can be sorted; on a phone, where it would scroll in a frame, each row is a card instead.
+    """A table that can be sorted; where it would scroll in a frame, each row is a card instead.
+
+    That is on a phone, and on a tablet where it has more than MOST_COLUMNS.
 
     `look` goes to Streamlit's table; tables of more than MOST_CARDS rows stay what they are.
     """
@@ -61,11 +67,12 @@ def show_rows(table: pd.DataFrame, key: str, alt: str, **look: Any) -> None:
     if len(table) > MOST_CARDS:
         st.dataframe(table, **look)
         return
-    name = re.sub("[^a-zA-Z0-9_-]", "-", key)
+    cards = card_rows(table, look.get("column_config") or {})
+    name = re.sub("[^a-zA-Z0-9_-]", "-", f"broad-{key}" if cards.shape[1] > MOST_COLUMNS else key)
     with st.container(key=f"wide-{name}"):
         st.dataframe(table, **look)
     with st.container(key=f"cards-{name}"):
-        show_table(card_rows(table, look.get("column_config") or {}), f"{key}-cards", alt)
+        show_table(cards, f"{key}-cards", alt)
 
 
 def card_rows(table: pd.DataFrame, looks: Mapping[str, Any]) -> pd.DataFrame:

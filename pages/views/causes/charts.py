@@ -170,7 +170,7 @@ def _names(
 
 
 def _axis(quantity: str, rows: pd.DataFrame) -> dict[str, Any]:
-    percent = {"tickformat": ".0%"} if quantity == "accuracy" else {}
+    percent = {"tickformat": ".1~%"} if quantity == "accuracy" else {}
     return axis(QUANTITIES[quantity], range=_reach(rows[quantity]), **percent)
 
 

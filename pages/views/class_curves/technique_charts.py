@@ -3,6 +3,7 @@
 Techniques are named at the ends of their lines, in their colours; one of them may be in the spotlight.
 """
 
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -126,8 +127,9 @@ def _names(ends: Mapping[str, float], reach: list[float], look: Look) -> list[di
     places = within(spread_out(heights, NAME_SHARE), NAME_SHARE)
     notes = []
     for technique, place in zip(ends, places.tolist(), strict=True):
-        first, _, rest = formats.chart_text(technique_name(technique)).partition(" ")
-        name = f"{first}<br>{rest}" if rest else first
+        text = technique_name(technique)
+        halves = textwrap.wrap(text, max(10, len(text) // 2 + 2)) or [text]
+        name = "<br>".join(formats.chart_text(half) for half in [halves[0], " ".join(halves[1:])] if half)
         notes.append(
             {
                 "text": f"<b>{name}</b>" if technique == look.spotlight else name,

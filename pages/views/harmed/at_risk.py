@@ -66,7 +66,7 @@ def risk_rows(table: pd.DataFrame) -> pd.DataFrame:
         {
             "at risk by": [SCORES[str(name)].label for name in table["score"]],
             "most at risk": [f"top {100 * top:g} %" for top in table["top"]],
-            "examples": table["n"],
+            "examples": [formats.count(n) for n in table["n"]],
             "lost of them": [_with_ends(row) for row in table.to_dict("records")],
             "by chance": [formats.percent(value) for value in table["chance"]],
             "times": [_ratio(row) for row in table.to_dict("records")],
