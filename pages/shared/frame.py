@@ -43,6 +43,7 @@ STYLE = """
 .st-key-ways-on > :first-child a :is(p, span) {color: #FFFFFF}
 [data-testid="stButtonGroup"] :is([aria-pressed="true"], [aria-checked="true"]) p {color: #005A8C}
 .st-key-unseen {position: absolute}
+[data-testid="stMultiSelect"] input {min-width: 1.5rem}
 .stMainBlockContainer h1 {font-size: 2.25rem; padding: 0}
 .stMainBlockContainer h2 {font-size: 1.25rem}
 .stMainBlockContainer h3 {font-size: 1.1rem}
@@ -51,6 +52,9 @@ STYLE = """
 .st-key-brand p {font-size: 1.25rem; font-weight: 600}
 [data-testid="stSidebarHeader"] {height: 2.5rem; margin-bottom: -1.9rem}
 [data-testid="stSidebarUserContent"] > div > [data-testid="stVerticalBlock"] {gap: 0.5rem}
+.js-plotly-plot text[style*="fill: rgb(128, 132, 149)"] {fill: #5A616B !important}
+.js-plotly-plot .modebar {top: -1.1rem !important}
+.js-plotly-plot, [data-testid="stElementContainer"]:has(> * > * > .js-plotly-plot) {overflow: visible !important}
 [class*="st-key-cards-"] {display: none}
 [class*="st-key-below-"] {flex-wrap: wrap}
 [class*="st-key-below-"] > :first-child:not(:last-child) {flex: 1 1 18rem !important}
