@@ -42,7 +42,7 @@ STYLE = """
 .st-key-ways-on > :first-child a:is(a, :hover) {background: #0072B2}
 .st-key-ways-on > :first-child a :is(p, span) {color: #FFFFFF}
 [data-testid="stButtonGroup"] :is([aria-pressed="true"], [aria-checked="true"]) p {color: #005A8C}
-.st-key-unseen {position: absolute}
+.st-key-unseen {position: absolute; width: 1px !important; overflow: hidden}
 [data-testid="stMultiSelect"] input {min-width: 1.5rem}
 .stMainBlockContainer h1 {font-size: 2.25rem; padding: 0}
 .stMainBlockContainer h2 {font-size: 1.25rem}
