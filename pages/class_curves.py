@@ -143,7 +143,7 @@ def show_page(frame: Frame) -> None:
         )
     with narrow:
         st.markdown(
-            "## Training examples of each class",
+            "## Training examples",
             help="Of the training split; the share held out for validation is among them.",
         )
         try:
