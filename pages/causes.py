@@ -18,7 +18,6 @@ from pages.shared import bound, formats
 from pages.shared.body import body
 from pages.shared.cache import extras
 from pages.shared.cache.kept import kept
-from pages.shared.charts.class_look import group_colours
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import variant_labels
@@ -89,13 +88,13 @@ def show_page(frame: Frame) -> None:
             help="The level whose groups are compared. The paper's relations are about the dense network.",
             width=170,
         )
-    colours = group_colours(curves[curves["loss"].notna()], frame.dark)
+    last = int(sparsities.index.max())
+    colours = charts.shades(curves[curves["loss"].notna()], words.worst_group(curves, last), frame.dark)
     at_level = groups[(groups["level"] == steps[shown]).to_numpy()]
     asked = (*of, steps[shown])
     correlations = kept(source, "relations", asked, lambda: [correlation(at_level, relation) for relation in RELATIONS])
     sizes = curves.loc[curves["level"] == curves["level"].min(), "n"].tolist()
 
-    last = int(sparsities.index.max())
     with above:
         answer(kept(source, "cause", of, lambda: words.cause_sentence(curves, last)))
         st.markdown(words.relation_sentence(correlations, sizes) + " A pattern is no proof of a cause.")
@@ -123,7 +122,7 @@ def show_page(frame: Frame) -> None:
     st.caption(
         f"A point is a group, {'before pruning' if not steps[shown] else f'at {shown} sparsity'}, the average of its "
         "training runs; hover gives 95 % intervals. Correlations are of ranks within a run."
-        + (" Colour: accuracy before pruning; darker is lower." if grouping == "class" else "")
+        + (" Orange: the group that loses most." if len(colours) > charts.FEW else "")
     )
     with st.expander("How sure is this?"):
         st.markdown(words.standing_sentence(curves, last))
@@ -142,7 +141,7 @@ def show_page(frame: Frame) -> None:
             source,
             "cause curves",
             (*of, quantity, scale, frame.dark),
-            lambda: charts.curves_chart(curves, named[quantity], colours, scale),
+            lambda: charts.curves_chart(curves, named[quantity], colours, scale, frame.dark),
         ),
         "causes",
         f"{quantity} of {len(colours)} groups against sparsity.",

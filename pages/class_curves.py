@@ -19,12 +19,12 @@ from pages.shared.charts.class_look import ClassLook
 from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
-from pages.shared.names import explained, technique_name, treatment_name, treatment_phrase, variant_name
+from pages.shared.names import arm_name, explained, technique_name, treatment_name, treatment_phrase, variant_name
 from pages.shared.pickers import choose_axis
 from pages.shared.session.candidate import opening_index, opening_value
 from pages.shared.training_note import training_of
 from pages.views.class_curves import charts, words
-from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
+from pages.views.class_curves.technique_charts import Look, total_chart, unfairness_chart
 
 SEEDS = ("average", "bands", "each run")
 FIRST = "first to fall"
@@ -65,7 +65,7 @@ def show_page(frame: Frame) -> None:
         mitigations = sorted(map(str, shown["mitigation"].unique()))
         if len(mitigations) > 1:
             at = opening_index(mitigations, first["mitigation"])
-            label = bound.selectbox("Mitigation", mitigations, at, key="mitigation", width=120)
+            label = bound.selectbox("Mitigation", mitigations, at, key="mitigation", format_func=arm_name, width=200)
             shown = shown[shown["mitigation"] == label]
         mitigation = str(shown["mitigation"].iloc[0])
         numbers = {names.get(int(number), str(number)): int(number) for number in shown["class"].unique()}
@@ -143,7 +143,7 @@ def show_page(frame: Frame) -> None:
         )
     with narrow:
         st.markdown(
-            "## Training examples of each class",
+            "## Training examples",
             help="Of the training split; the share held out for validation is among them.",
         )
         try:
@@ -162,7 +162,8 @@ def show_page(frame: Frame) -> None:
 
     # -- the techniques ------------------------------------------------------------------------------------------------
     same_way = every[((every["treatment"] == treatment) & (every["mitigation"] == mitigation)).to_numpy()]
-    others = [key for key in frame.techniques if (same_way["technique"] == key).any()]
+    pruned = set(same_way.loc[(same_way["sparsity"] > 0).to_numpy(), "technique"].astype(str))
+    others = [key for key in frame.techniques if key in pruned]
     if len(others) > 1:
         way = (*of, treatment, mitigation)
         title = kept(source, "panels title", way, lambda: words.panels_title(same_way, others))
@@ -195,17 +196,19 @@ def show_page(frame: Frame) -> None:
                 width=220,
             )
         left, right = side_by_side("techniques", [1, 1])
+        lines = Look(look, bands, technique)
         with left:
 
             def total_figure() -> Drawing:
-                return total_chart(totals, worst_classes(every[every["mitigation"] == mitigation]), look, bands)
+                return total_chart(totals, worst_classes(every[every["mitigation"] == mitigation]), lines)
 
             show_chart(
-                kept(source, "totals", (of, mitigation, looks, bands), total_figure),
+                kept(source, "totals", (of, mitigation, looks, bands, technique), total_figure),
                 "total-accuracy",
                 f"Accuracy against sparsity of {len(totals.drop_duplicates(['technique', 'treatment']))} techniques.",
                 lambda: words.technique_table(totals),
-                caption="Accuracy on all examples. A steady total may hide a class that falls.",
+                caption="Accuracy on all examples. Thick: the technique chosen above. A steady total may hide a class "
+                "that falls.",
             )
         with right:
             measure = measures[label]
@@ -220,8 +223,8 @@ def show_page(frame: Frame) -> None:
                     kept(
                         source,
                         "gaps",
-                        (of, mitigation, measure, looks, bands),
-                        lambda: unfairness_chart(gaps, measure, look, bands),
+                        (of, mitigation, measure, looks, bands, technique),
+                        lambda: unfairness_chart(gaps, measure, lines),
                     ),
                     "unfairness",
                     f"{label} against sparsity by technique.",

@@ -6,7 +6,7 @@ from engine.store.records.decisions import broken_decisions, read_decisions
 from pages.shared import bound, formats
 from pages.shared.frame import open_page, shared_link
 from pages.shared.get_model import get_model
-from pages.shared.layout import answer
+from pages.shared.layout import answer, show_rows
 from pages.views.decisions import steps
 from pages.views.decisions.words import decision_sentence, history_table, list_table, option_name
 
@@ -41,6 +41,6 @@ if record is not None:
 steps.show_steps(study, chosen)
 
 st.markdown("## What happened")
-st.dataframe(history_table(chosen), hide_index=True, alt="The steps of this decision, the first one first.")
+show_rows(history_table(chosen), "history", "The steps of this decision, the first one first.")
 st.markdown("## All decisions of this study")
-st.dataframe(list_table(decisions), hide_index=True, alt="All decisions of this study, the latest first.")
+show_rows(list_table(decisions), "decisions", "All decisions of this study, the latest first.")

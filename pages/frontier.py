@@ -16,7 +16,7 @@ from pages.shared.cache.kept import kept
 from pages.shared.cache.points import band, by_seed_and_point, hover_texts
 from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import Frame, open_page
-from pages.shared.layout import answer, show_chart, side_by_side
+from pages.shared.layout import answer, show_chart, show_rows, side_by_side
 from pages.shared.names import measure_name
 from pages.shared.session import candidate
 from pages.views.frontier import axes, charts, side_charts, tables, words
@@ -97,8 +97,8 @@ def show_charts(frame: Frame, asked: Question, found: Answer) -> None:
             found.front,
             selects=partial(card.open_from_chart, "frontier"),
             caption=f"Click a point for its card. {out} of {len(points)} networks miss a floor (grey dots)"
-            f"{axes.beyond(points, choice, asked.scale)}. "
-            f"Hollow: beaten on both counts.{shapes} Band: 90 % of frontiers with redrawn seeds; whiskers: 95 %.",
+            f"{axes.beyond(points, choice, asked.scale)}. Hollow: beaten on both counts.{shapes} Band: where the "
+            "frontier lies in 90 % of redraws of the training runs. Bars: 95 % intervals.",
         )
     with groups:
         word = words.between_name(asked.between.columns).lower()
@@ -122,7 +122,8 @@ def show_charts(frame: Frame, asked: Question, found: Answer) -> None:
             "chosen-classes",
             f"Accuracy of each of the {word}, unpruned and at the chosen point.",
             table,
-            caption=f"Who loses most is on top, with test examples; whiskers: 95 % over seeds.{trained}{most}{small}",
+            caption="The largest loss is on top; in brackets, test examples. Bars: 95 % intervals over the training "
+            f"runs.{trained}{most}{small}",
         )
 
 
@@ -132,7 +133,7 @@ def show_weights(frame: Frame, asked: Question, found: Answer) -> None:
     if found.promise is not None:
         st.markdown("## How far each technique keeps the promise")
         table = tables.promise_table(points, found.promise)
-        st.dataframe(table, hide_index=True, alt="How far each technique may be pruned.")
+        show_rows(table, "promises", "How far each technique may be pruned.")
         return
     assert wins is not None
     st.markdown("## At which weights the choice changes")
@@ -155,7 +156,7 @@ def show_weights(frame: Frame, asked: Question, found: Answer) -> None:
         st.markdown("## Is this technique ever Pareto-optimal?")
         pruned = (points["level"] > 0).to_numpy()
         verdicts = techniques_on_front(points[pruned], found.unbeaten[pruned])
-        st.dataframe(tables.technique_table(verdicts), hide_index=True, alt="Whether each technique is ever unbeaten.")
+        show_rows(tables.technique_table(verdicts), "unbeaten", "Whether each technique is ever unbeaten.")
         st.caption(
             "In sparsity, fairness and accuracy at once; no floor is set here, and the dense network does not count."
         )
@@ -165,17 +166,16 @@ def show_tables(asked: Question, found: Answer) -> None:
     """The frontier, point by point."""
     assert found.trust is not None
     st.markdown("## The frontier")
-    st.dataframe(
+    show_rows(
         found.front,
-        hide_index=True,
+        "front-rows",
+        "The points of the frontier, the chosen one first; a click on a row opens its card.",
         column_config=frontier_columns(asked.measure),
         on_select=partial(card.open_from_row, "front-rows", found.front_numbers),
         selection_mode="single-row",
-        key="front-rows",
-        alt="The points of the frontier, the chosen one first; a click on a row opens its card.",
     )
     if found.trust.table["reason"].any():
-        st.caption("A network with one seed takes part with its one value; how sure it is cannot be said.")
+        st.caption("A network that was trained only once takes part with its one value, of which nobody can be sure.")
 
 
 def show_sureness(found: Answer) -> DeltaGenerator:
@@ -186,12 +186,8 @@ def show_sureness(found: Answer) -> DeltaGenerator:
         if found.winners is not None:
             assert found.trust is not None
             st.markdown("## How sure the choice is")
-            st.dataframe(
-                found.winners,
-                hide_index=True,
-                column_config=WINNER_COLUMNS,
-                alt="How often each network wins when seeds are drawn again.",
-            )
+            alt = "How often each network wins when training runs are drawn again."
+            show_rows(found.winners, "winners", alt, column_config=WINNER_COLUMNS)
             st.caption(winners_caption(found.trust))
         return st.empty()
 
@@ -206,7 +202,7 @@ def show_measures(frame: Frame, asked: Question, found: Answer) -> None:
 
     st.markdown("## Under other measures of unfairness")
     table, left_out = kept(frame.source, "frontier measures", asked.key, made)
-    st.dataframe(table, hide_index=True, alt="The choice under each measure.")
+    show_rows(table, "measures", "The choice under each measure.")
     apart = "Weights cannot be compared across measures; Intensification and Excessive loss gap are not in points."
     st.caption(f"{apart} {formats.plain(left_out)}")
 
@@ -252,7 +248,7 @@ def show_page(frame: Frame) -> None:
     if found.promise is not None and found.promise.chosen is None:
         above.info(words.no_promise(asked.points, found.promise, dict(asked.limits)), icon=":material/info:")
         table = tables.promise_table(asked.points, found.promise)
-        st.dataframe(table, hide_index=True, alt="What stops each technique.")
+        show_rows(table, "stops", "What stops each technique.")
         return
     if found.choice.chosen is None:
         above.info(words.no_choice(found.choice, asked.points), icon=":material/info:")
@@ -265,7 +261,7 @@ def show_page(frame: Frame) -> None:
     show_comparison(frame)
     show_weights(frame, asked, found)
     show_tables(asked, found)
-    others, record = st.columns([3, 2], gap="large")
+    others, record = side_by_side("record", [2, 1])
     with others:
         show_measures(frame, asked, found)
     with record:

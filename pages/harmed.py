@@ -112,7 +112,7 @@ def show_page(frame: Frame) -> None:
         caption += (
             "Dotted lines correct for having picked these examples by their disagreement."
             if len(apart)
-            else "Picking them by their disagreement alone lowers both; four seeds or more show how much."
+            else "Picking them by their disagreement alone lowers both; four training runs or more show how much."
         )
         show_chart(
             charts.percentile_chart(accuracy, apart, BASELINE_LABELS[networks.kind]),

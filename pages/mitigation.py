@@ -14,8 +14,8 @@ from pages.shared.body import body, part
 from pages.shared.cache import catalog, extras
 from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page, stop_with, stop_with_experiments
-from pages.shared.layout import answer, show_chart, side_by_side
-from pages.shared.names import variant_labels
+from pages.shared.layout import answer, show_chart, show_rows, side_by_side
+from pages.shared.names import arm_name, variant_labels
 from pages.shared.pickers import choose_axis, choose_level, level_labels
 from pages.shared.session.candidate import opening_index, opening_level, pinned
 from pages.views.mitigation import charts, words
@@ -25,9 +25,7 @@ from pages.views.mitigation import charts, words
 def show_training(frame: Frame, every: pd.DataFrame) -> None:
     """Groups and multipliers epoch by epoch, of an arm of choice."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        names = {
-            words.arm_name(name): name for name in words.ordered_arms(list(map(str, every["mitigation"].unique())))
-        }
+        names = {arm_name(name): name for name in words.ordered_arms(list(map(str, every["mitigation"].unique())))}
         arm = names[bound.selectbox("Method", list(names), key="arm", width=220)]
         multipliers = every[(every["mitigation"] == arm).to_numpy()]
         trained = multipliers.groupby("level")["sparsity"].mean()
@@ -168,7 +166,7 @@ def show_page(frame: Frame) -> None:
         )
 
     table = kept(frame.source, "arm costs", asked, costs)
-    st.dataframe(table, hide_index=True, alt="Each method's accuracy, gap and seconds.")
+    show_rows(table, "arm-costs", "Each method's accuracy, gap and seconds.")
     st.caption("Changes are against no mitigation of the same seed. Seconds are of whole runs, on any machine.")
 
     # -- while training ------------------------------------------------------------------------------------------------

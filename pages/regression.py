@@ -106,7 +106,7 @@ def show_page(frame: Frame) -> None:
             for kind, reason in regression.no_errors.items():
                 st.caption(f":material/warning: There are no errors {ERRORS[kind].in_words}: {reason}.")
 
-    left, right = side_by_side("coefficients", [1, 1])
+    left, right = side_by_side("coefficients", [4, 5])
     with right:
         st.markdown(
             "## In words",

@@ -9,7 +9,7 @@ from pages.shared.body import body
 from pages.shared.cache import predictions
 from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
-from pages.shared.layout import answer, show_chart
+from pages.shared.layout import answer, show_chart, show_rows
 from pages.shared.names import dataset_name
 from pages.shared.pickers import choose_axis, choose_populations, load_examples
 from pages.views.subgroups import charts
@@ -111,17 +111,16 @@ def show_page(frame: Frame) -> None:
             "dense-compressed",
             f"The rate of each group, {networks.baseline} and pruned, the largest growth on top.",
             table,
-            caption="Whiskers: 95 % interval for this many examples, or writers where examples name them."
+            caption="Bars: 95 % intervals for this many examples, or for this many writers where examples name them."
             + (f" The {charts.MOST_ROWS} that grow most; the table has all." if n_groups >= charts.MOST_ROWS else ""),
         )
     show_search(example_set, networks, asked)
     st.markdown("## Group by group")
-    st.dataframe(
+    show_rows(
         kept(frame.source, "rates", of, lambda: shown_table(table, asked)) if not only else shown_table(table, asked),
-        hide_index=True,
+        "groups-table",
+        f"Rates of each group, {networks.baseline} and pruned, the largest growth against the others first.",
         column_config=table_columns(networks.kind),
-        key="groups-table",
-        alt=f"Rates of each group, {networks.baseline} and pruned, the largest growth against the others first.",
     )
     st.caption(
         "A group is tested against all others, not against no change: pruning may cost everybody something. "

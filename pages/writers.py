@@ -15,7 +15,7 @@ from pages.shared import bound, formats
 from pages.shared.body import body
 from pages.shared.cache.kept import kept
 from pages.shared.frame import Frame, open_page
-from pages.shared.layout import answer, show_chart, side_by_side
+from pages.shared.layout import answer, show_chart, show_rows, side_by_side
 from pages.shared.names import baseline_name, group_name
 from pages.shared.pickers import ExampleSet
 from pages.views.writers import charts, words
@@ -79,15 +79,14 @@ def show_hardest(ranked: pd.DataFrame, shown: MemberView, chosen: str | None) ->
     ticked = [names.index(chosen)] if chosen in names else []
     key = f"hardest-{chosen}-{ticked}"
     rows, config = words.hardest_table(top, shown.grouping, shown.series, shown.attribute, shown.of)
-    st.dataframe(
+    show_rows(
         rows,
-        hide_index=True,
+        key,
+        f"The {len(top)} {shown.of.members} that lose most.",
         column_config=config,
         on_select=partial(choose_row, key, names),
         selection_mode="single-row",
         selection_default={"selection": {"rows": ticked}},
-        key=key,
-        alt=f"The {len(top)} {shown.of.members} that lose most.",
     )
     st.caption(
         "Click a row to see what they wrote. Sorted by what they lose: the top of such a list is always partly luck."

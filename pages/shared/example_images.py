@@ -14,7 +14,7 @@ from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Source
 from pages.shared.cache.images import carried_images, fetches, start_fetching
 from pages.shared.names import dataset_name
-from pages.shared.session.access import as_person
+from pages.shared.session.access import as_person, refusal
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +71,15 @@ def show_problem(found: ExampleImages) -> None:
         return
     if known is not None and known.failure:
         st.warning(fetch_failure(name, known.failure), icon=":material/cloud_off:")
-    licence = DATASETS[found.fetchable].licence
+    licence, refused = DATASETS[found.fetchable].licence, refusal("fetch data sets")
     st.button(
         f"Fetch {name}",
         icon=":material/download:",
         key="fetch-images",
         on_click=as_person(start_fetching),
         args=(found.fetchable,),
-        help=f"Downloads the data set from where its authors keep it onto this machine. Licence: {licence}.",
+        help=refused or f"Downloads the data set from where its authors keep it onto this machine. Licence: {licence}.",
+        disabled=refused is not None,
     )
 
 

@@ -32,6 +32,8 @@ STYLE = """
   .stMainBlockContainer {padding: 2.75rem 1.5rem 3rem}
   [class*="st-key-beside-"] > .stHorizontalBlock, [class*="st-key-beside-"] > * > .stHorizontalBlock {flex-wrap: wrap}
   [class*="st-key-beside-"] .stColumn {min-width: 100%}
+  [class*="st-key-wide-broad-"] {display: none}
+  [class*="st-key-cards-broad-"] {display: flex !important}
 }
 @media (min-width: 641px) and (max-width: 1100px) {.st-key-beside-asked .stColumn {min-width: 45%}}
 .st-key-answer p {font-size: 1.25rem; line-height: 1.5}
@@ -40,7 +42,8 @@ STYLE = """
 .st-key-ways-on > :first-child a:is(a, :hover) {background: #0072B2}
 .st-key-ways-on > :first-child a :is(p, span) {color: #FFFFFF}
 [data-testid="stButtonGroup"] :is([aria-pressed="true"], [aria-checked="true"]) p {color: #005A8C}
-.st-key-unseen {position: absolute}
+.st-key-unseen {position: absolute; width: 1px !important; overflow: hidden}
+[data-testid="stMultiSelect"] input {min-width: 1.5rem}
 .stMainBlockContainer h1 {font-size: 2.25rem; padding: 0}
 .stMainBlockContainer h2 {font-size: 1.25rem}
 .stMainBlockContainer h3 {font-size: 1.1rem}
@@ -49,11 +52,19 @@ STYLE = """
 .st-key-brand p {font-size: 1.25rem; font-weight: 600}
 [data-testid="stSidebarHeader"] {height: 2.5rem; margin-bottom: -1.9rem}
 [data-testid="stSidebarUserContent"] > div > [data-testid="stVerticalBlock"] {gap: 0.5rem}
+.js-plotly-plot text[style*="fill: rgb(128, 132, 149)"] {fill: #5A616B !important}
+.js-plotly-plot .modebar {top: -1.1rem !important}
+.js-plotly-plot, [data-testid="stElementContainer"]:has(> * > * > .js-plotly-plot) {overflow: visible !important}
+[class*="st-key-cards-"] {display: none}
+[class*="st-key-below-"] {flex-wrap: wrap}
+[class*="st-key-below-"] > :first-child:not(:last-child) {flex: 1 1 18rem !important}
 [data-testid="stCaptionContainer"], [class*="st-key-menu-"] summary, [class*="st-key-menu-"] summary p
   {color: inherit; opacity: 0.85}
 @media (max-width: 640px) {
   .stMainBlockContainer {padding: 3rem 1rem 2rem}
   [data-testid="stButtonGroup"] [role="radiogroup"] {flex-wrap: wrap}
+  [class*="st-key-wide-"] {display: none}
+  [class*="st-key-cards-"] {display: flex}
   [data-testid="stCode"] pre, [data-testid="stCode"] code {white-space: pre-wrap !important; overflow-wrap: anywhere}
   [data-testid="stTableStyledTable"] {table-layout: fixed; width: 100%; min-width: 0 !important}
   [data-testid="stTableStyledTable"] :is(th, td) {padding: 0.1rem; font-size: 0.75rem}

@@ -18,7 +18,7 @@ from engine.shipping.detached import (
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.cache.catalog import Source
-from pages.shared.session.access import writing
+from pages.shared.session.access import refusal, writing
 
 EVERY_SECONDS = 1.0
 """How often a page looks how far it is."""
@@ -74,11 +74,14 @@ def _offer(parcel: Parcel, now: Standing) -> None:
         if not seconds
         else f"No weights were kept; computing the run again takes {_about(seconds)}."
     )
+    refused = refusal("make models")
     clicked = st.button(
         "Get this model",
         key=f"model-get-{parcel.run}-{parcel.level}-{parcel.decision}",
         icon=":material/inventory_2:",
-        help="PyTorch and ONNX files, checked answer by answer against the record, with cards and checksums.",
+        help=refused
+        or "PyTorch and ONNX files, checked answer by answer against the record, with cards and checksums.",
+        disabled=refused is not None,
     )
     st.caption(f"Run {parcel.run}, level {parcel.level}. {words}")
     if clicked:

@@ -1,6 +1,7 @@
 """How a chart is put on a page: the figure with its description, and its menu: as table, CSV, HTML, image format."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
@@ -10,9 +11,15 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import ALONE
-from pages.shared.formats import csv_bytes
+from pages.shared.formats import csv_bytes, plain
 
 SelectionMode = Literal["points", "box", "lasso"]
+MOST_CARDS = 30
+"""Rows of a table that are cards on a phone; more would not be read there."""
+
+MOST_COLUMNS = 9
+"""Columns of a table that have room on a tablet."""
+
 BUTTONS = ["toImage", "zoom2d", "select2d", "resetScale2d", "resetCameraDefault3d"]
 
 
@@ -28,22 +35,72 @@ def side_by_side(key: str, widths: Sequence[float]) -> Sequence[DeltaGenerator]:
 
 def show_table(table: pd.DataFrame, key: str, alt: str) -> None:
     """A table of text, markdown in its cells; on a narrow screen each row is a card that names its columns."""
+    key = re.sub("[^a-zA-Z0-9_-]", "-", key)
     cells = f".st-key-{key} tbody"
     named = "".join(
-        f'{cells} tr > :nth-child({place}):not(:first-child)::before {{content: "{name}: "}}'
+        f'{cells} tr > :nth-child({place}):not(:first-child)::before {{content: "{_css_text(name)}: "}}'
         for place, name in enumerate(map(str, table.columns), 1)
     )
     cards = (
         f".st-key-{key} thead {{position: absolute; clip-path: inset(50%)}} "
         f".st-key-{key} div:has(> table) {{overflow: hidden}} {cells} tr > * {{overflow-wrap: anywhere}} "
-        f".st-key-{key} table, {cells}, {cells} tr, {cells} tr > * {{display: block; width: 100%}} "
-        f"{cells} tr {{padding: 0.5rem 0; border-bottom: 1px solid currentColor}} "
-        f"{cells} tr > * {{padding: 0.1rem 0; border: none; text-align: left !important}} "
-        f"{cells} p {{display: inline}} {named}"
+        f".st-key-{key} table, {cells}, {cells} tr, {cells} tr > :first-child {{display: block; width: 100%}} "
+        f"{cells} tr {{padding: 0.5rem 0; border-bottom: 1px solid rgba(127, 127, 127, 0.5)}} "
+        f"{cells} tr > * {{display: inline-block; padding: 0.1rem 1rem 0.1rem 0; border: none}} "
+        f"{cells} tr > * {{text-align: left !important; font-size: 0.875rem}} {cells} p {{display: inline}} "
+        f"{cells} tr > * * {{max-width: none}} "
+        f"{cells} tr > :first-child {{font-weight: 600}} {named}"
     )
     with st.container(key=key):
         st.html(f"<style>@media (max-width: 1100px) {{{cards}}}</style>")
         st.table(table, border="horizontal", hide_index=True, alt=alt)
+
+
+def show_rows(table: pd.DataFrame, key: str, alt: str, **look: Any) -> None:
+    """A table that can be sorted; where it would scroll in a frame, each row is a card instead.
+
+    That is on a phone, and on a tablet where it has more than MOST_COLUMNS.
+
+    `look` goes to Streamlit's table; tables of more than MOST_CARDS rows stay what they are.
+    """
+    look = {"hide_index": True, "key": key, "alt": alt, **look}
+    if len(table) > MOST_CARDS:
+        st.dataframe(table, **look)
+        return
+    cards = card_rows(table, look.get("column_config") or {})
+    name = re.sub("[^a-zA-Z0-9_-]", "-", f"broad-{key}" if cards.shape[1] > MOST_COLUMNS else key)
+    with st.container(key=f"wide-{name}"):
+        st.dataframe(table, **look)
+    with st.container(key=f"cards-{name}"):
+        show_table(cards, f"{key}-cards", alt)
+
+
+def card_rows(table: pd.DataFrame, looks: Mapping[str, Any]) -> pd.DataFrame:
+    """The table as text for cards: no hidden columns, numbers as their column shows them, a mark before its name."""
+    shown = [str(name) for name in table.columns if looks.get(name, {}) is not None]
+    columns = {
+        str((looks.get(name) or {}).get("label") or name): [
+            _cell(value, ((looks.get(name) or {}).get("type_config") or {}).get("format")) for value in table[name]
+        ]
+        for name in shown
+    }
+    marks = columns.pop("", None)
+    if marks and columns:
+        first = next(iter(columns))
+        columns[first] = [f"{mark} {name}".strip() for mark, name in zip(marks, columns[first], strict=True)]
+    return pd.DataFrame(columns)
+
+
+def _css_text(name: str) -> str:
+    """A name as a style sheet reads it inside quotes, whatever it holds."""
+    return "".join(letter if letter.isalnum() or letter == " " else f"\\{ord(letter):x} " for letter in name)
+
+
+def _cell(value: Any, form: str | None) -> str:
+    """One value as a column shows it; markdown."""
+    if pd.isna(value):
+        return ""
+    return plain(form % value if form and "%" in form and not isinstance(value, str) else value)
 
 
 def show_chart(
@@ -79,7 +136,8 @@ def show_chart(
             on_select=selects if callable(selects) else "rerun" if selects else "ignore",
             selection_mode=modes,
         )
-    below = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small")
+    look: dict[str, Any] = {"horizontal_alignment": "distribute", "vertical_alignment": "center", "gap": "small"}
+    below = st.container(horizontal=True, key=f"below-{key}", **look)
     if caption:
         below.container(width="stretch").caption(caption)
     with below.container(width="content"):

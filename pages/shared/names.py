@@ -18,6 +18,7 @@ from engine.import_path import object_name
 from engine.networks.network_table import NETWORKS
 from engine.pruning.schedules import TREATMENTS
 from engine.pruning.techniques import TECHNIQUES, trains_after
+from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, RULES
 from pages.shared import formats
 
 Variant = tuple[str, str, str]
@@ -161,12 +162,33 @@ def explained(table: Mapping[str, Explained], keys: Iterable[str]) -> str:
     return "\n\n".join(f"**{row.label}**: {row.help}" for row in rows)
 
 
+def arm_name(words: str) -> str:
+    """An arm as people say it, with what is not usual about it: "After pruning, reweighted groups, step 0.2"."""
+    arm, *rest = words.split(", ")
+    labels = {key: row.label.lower() for key, row in RULES.items()}
+    labels |= {key: row.label.lower() for key, row in CONSTRAINTS.items()}
+    plain = [labels.get(part) or _setting_name(part) for part in rest]
+    return ", ".join([MITIGATIONS[arm].label if arm in MITIGATIONS else arm, *plain])
+
+
+def _setting_name(words: str) -> str:
+    name, _, value = words.rpartition(" ")
+    return f"step {value}" if name in ("eta", "dual step") else words
+
+
+def mitigated(words: str) -> str:
+    """An arm in a sentence: "mitigated after pruning (reweighted groups, step 0.2)"."""
+    arm, _, rest = arm_name(words).partition(", ")
+    known = arm.lower() if words.split(", ")[0] in MITIGATIONS else arm
+    return f"mitigated {known}{f' ({rest})' if rest else ''}"
+
+
 # -- a variant: what tells the models of one experiment apart ---------------------------------------------------------
 
 
 def variant_name(row: Row) -> str:
     """Technique, treatment and mitigation of a row in a sentence: "Global magnitude with restarts"."""
-    extra = f" and mitigation {row['mitigation']}" if is_mitigated(row["mitigation"]) else ""
+    extra = f", {mitigated(str(row['mitigation']))}" if is_mitigated(row["mitigation"]) else ""
     return f"{technique_name(str(row['technique']))}{_treated(str(row['treatment']))}{extra}"
 
 
@@ -200,10 +222,10 @@ def point_name(point: Row) -> str:
     """An operating point in a sentence; markdown."""
     if point["level"] == 0:
         return "the dense network"
-    extra = f" and mitigation {formats.plain(point['mitigation'])}" if is_mitigated(point["mitigation"]) else ""
+    extra = f", {formats.plain(mitigated(str(point['mitigation'])))}," if is_mitigated(point["mitigation"]) else ""
     name = formats.plain(technique_name(str(point["technique"])))
     if not trains_after(str(point["technique"])):
-        return f"{name}{extra}, without cutting a weight"
+        return f"{name}{extra.rstrip(',')}, without cutting a weight"
     way = formats.plain(_treated(str(point["treatment"])))
     return f"{name}{way}{extra} at {formats.sparsity(point['sparsity'])} sparsity"
 
@@ -260,4 +282,4 @@ def _hover_lines(row: Mapping[str, Any], measure: str, worst: tuple[str, float] 
 
 
 def _mitigated(mitigation: str) -> str:
-    return f"mitigated ({mitigation})" if is_mitigated(mitigation) else ""
+    return mitigated(mitigation) if is_mitigated(mitigation) else ""

@@ -19,7 +19,7 @@ from pages.shared.cache import catalog, controls
 from pages.shared.cache.kept import kept
 from pages.shared.cache.pairs import Asked, pairs
 from pages.shared.frame import Frame, stop_with
-from pages.shared.names import baseline_name, technique_name, treatment_name, treatment_phrase
+from pages.shared.names import baseline_name, mitigated, technique_name, treatment_name, treatment_phrase
 from pages.shared.session import candidate
 from pages.shared.training_note import training_of
 
@@ -219,7 +219,7 @@ def choose_variant(rows: pd.DataFrame, frame: Frame, look: VariantLook) -> tuple
     mitigations = sorted(set(map(str, rows["mitigation"])), key=lambda name: (is_mitigated(name), name))
     if len(mitigations) > 1:
         rows, mitigation = pick("mitigation", mitigations, str)
-        words += [f"mitigation {formats.plain(mitigation)}"] if is_mitigated(mitigation) else []
+        words += [formats.plain(mitigated(mitigation))] if is_mitigated(mitigation) else []
     return rows, words
 
 

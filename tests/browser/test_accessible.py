@@ -17,6 +17,9 @@ AXE = (TOP / "tests" / "support" / "axe" / "axe.min.js").read_text(encoding="utf
 WIDTHS = (1440, 900, 390)
 CONTRAST = ["color-contrast"]
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+SIDEWAYS = "() => (main => main.scrollWidth > main.clientWidth)(document.querySelector('[data-testid=stMain]'))"
+CUT = """() => [...document.querySelectorAll('[data-testid=stDataFrame] .dvn-scroller')]
+  .some(table => table.checkVisibility() && table.scrollWidth > table.clientWidth + 2)"""
 GRAVE = ("serious", "critical")
 STREAMLITS = {
     "color-contrast": ('[data-testid="stTooltipIcon"]',),
@@ -55,6 +58,8 @@ def test_page_is_accessible(visit: Callable[..., Watched], entry: Entry) -> None
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_timeout(400)
             found |= dict.fromkeys(violations(page, rules), f"{scheme}, {width} px")
+            assert not page.evaluate(SIDEWAYS), f"{width} px: the page scrolls sideways"
+            assert width > 390 or not page.evaluate(CUT), "a table scrolls in its frame on a phone"
     assert not found, "\n".join(f"{where}: {line}" for line, where in found.items())
 
 

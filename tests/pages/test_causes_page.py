@@ -13,7 +13,9 @@ from engine.runs.run import run_experiment
 from engine.specs.mitigation import MITIGATIONS
 from engine.store.study import Study
 from pages.shared.charts.style import REST, SPOTLIGHT, WORST
+from pages.views.causes import charts as cause_charts
 from pages.views.causes import words as causes
+from pages.views.causes.labels import label_sides
 from pages.views.mitigation import words as arms
 from pages.views.mitigation.charts import change_chart
 from tests.pages.conftest import OpenPage, unfold, words
@@ -83,7 +85,7 @@ def test_mitigation_page_compares_the_arms(open_page: OpenPage, arms_root: Path,
 
 def test_frontier_outlines_mitigated_points(open_page: OpenPage, arms_root: Path) -> None:
     app = open_page("pages/frontier.py", "arms", arms_root, threshold="0")
-    assert "mitigated (after)" in app.main.get("plotly_chart")[0].proto.spec
+    assert "mitigated after pruning" in app.main.get("plotly_chart")[0].proto.spec
 
 
 def test_a_clear_arm_is_named_with_its_price() -> None:
@@ -118,6 +120,13 @@ def test_a_change_beyond_chance_has_a_colour(dark: bool) -> None:
     assert dict(zip(dots.y, dots.marker.color, strict=True))["Before pruning"] == WORST[dark]
 
 
+def test_headings_count_the_methods_that_chance_does_not_explain() -> None:
+    rows = pd.DataFrame({"gap_low": [-0.2, 0.1, -0.1], "gap_high": [-0.1, 0.2, 0.1], "accuracy_high": [0.1, 0.1, 0.1]})
+    assert arms.gap_heading(rows, "gap") == "1 of 3 methods clearly narrows the gap, 1 widens it"
+    assert arms.accuracy_heading(rows) == "None of 3 methods clearly costs accuracy"
+    assert arms.gap_heading(rows[2:], "gap") == "The method does not clearly narrow the gap"
+
+
 def test_arm_names_say_what_is_not_usual() -> None:
     assert arms.arm_name("after, drop") == "After pruning, bounded drops" and arms.arm_name("none") == "No mitigation"
     words = "both, reweight, by series, eta 0.2"
@@ -141,6 +150,40 @@ def test_relations_are_judged_by_their_intervals() -> None:
     assert list(causes.relation_table(found)["here"]) == ["shows here", "the other way here", "not clear here"]
     assert "1 of the 3 patterns in Tran et al. 2022 appears here" in causes.relation_sentence(found, [1, 5])
     assert "hardly differ" in causes.relation_sentence(found, [10, 10])
+
+
+def loss_curves(n: int) -> pd.DataFrame:
+    """Curves of so many classes, of which class 1 loses most."""
+    rows = [
+        {"group": str(group), "grouping": "class", "level": level, "sparsity": 0.5 * level, "n_seeds": 3, "n": 9}
+        | {"accuracy": 0.9, "margin": 0.1, "loss": 0.1, "eigenvalue": 1.0 + group, "gradient_norm": 1.0}
+        | {"excessive_loss": float(level * (group == 1))}
+        for group in range(n)
+        for level in (0, 1)
+    ]
+    table = pd.DataFrame(rows)
+    ends = {f"{name}_{end}": table[name] for name in ("gradient_norm", "eigenvalue") for end in ("low", "high")}
+    return table.assign(**ends)
+
+
+@pytest.mark.parametrize("dark", [True, False])
+@pytest.mark.parametrize("n", [4, 10, 30])
+def test_of_many_groups_only_the_one_that_loses_most_has_a_colour(n: int, dark: bool) -> None:
+    curves = loss_curves(n)
+    assert causes.worst_group(curves, 1) == "1" and causes.worst_group(curves, 0) is None
+    colours = cause_charts.shades(curves, "1", dark)
+    figure = cause_charts.curves_chart(curves, "eigenvalue", colours, "kept", dark)
+    assert list(colours)[-1] == "1" and (len(set(colours.values())) == 2) == (n > 4)
+    names = [note.text for note in figure.layout.annotations]
+    assert len(names) == {4: 0, 10: 10, 30: 1}[n] and (n == 4 or "1" in names)
+    assert (figure.layout.showlegend is False) == (n > 4)
+
+
+def test_names_of_points_lie_on_no_other_name_and_on_no_point() -> None:
+    assert label_sides([0, 1, 2], [0, 2, 1], "abc") == ["top center"] * 3
+    assert label_sides([0, 1, 1], [0, 1, 1], ["a", "one", "same"]) == ["top center", "top center", "bottom center"]
+    many = label_sides([0, 1] + [0.5] * 12, [0, 1] + [0.5] * 12, ["name"] * 14)
+    assert None in many and len({side for side in many[2:] if side}) == len([side for side in many[2:] if side])
 
 
 def test_bound_sentence() -> None:

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.analysis.columns import VARIANT
 from engine.analysis.curves.class_curves import class_curves, total_curves, unfairness_curves, with_accuracy
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_table
-from pages.shared.charts.class_look import UNKNOWN, ClassLook, spread_out
+from pages.shared.charts.class_look import UNKNOWN, ClassLook, spread_out, within
+from pages.shared.charts.contrast import legible
 from pages.shared.charts.style import DASHES, REST, SPOTLIGHT, WORST, technique_colour
 from pages.views.class_curves import charts
-from pages.views.class_curves.technique_charts import total_chart, unfairness_chart
+from pages.views.class_curves.technique_charts import MOST_NAMED, Look, total_chart, unfairness_chart
 from tests.support.dashboard.hovering import hovered
 from tests.support.study_tables import study_tables
 
@@ -153,12 +155,15 @@ def test_total_chart_has_a_line_per_technique_and_treatment() -> None:
     totals = total_curves(pd.concat([LEVELS, finetuned], ignore_index=True))
     known = CURVES.dropna(subset="accuracy")
     worst = known.loc[known.groupby(["technique", "level"])["accuracy"].idxmin()]
-    figure = total_chart(totals, worst, look(), bands=True)
+    figure = total_chart(totals, worst, Look(look(), bands=True, spotlight=TECHNIQUES[1]))
     drawn = lines(figure)
     assert len(drawn) == 6 and [trace.line.dash for trace in drawn[:2]] == list(DASHES.values())
-    assert [trace.line.color for trace in drawn[::2]] == [technique_colour(key) for key in TECHNIQUES]
+    assert [trace.line.color for trace in drawn[::2]] == [legible(technique_colour(key), False) for key in TECHNIQUES]
     named = [trace.name for trace in figure.data if trace.showlegend is not False]
-    assert named == ["Global magnitude", "Channels by L1", "&lt;i&gt;own&lt;/i&gt;", "Restart", "Keep training"]
+    assert named == ["Restart", "Keep training"]
+    beside = {note.text: note.y for note in figure.layout.annotations}
+    assert set(beside) == {"Global<br>magnitude", "<b>Channels<br>by L1</b>", "&lt;i&gt;own&lt;/i&gt;"}
+    assert [trace.line.width for trace in drawn] == [1.5, 1.5, 3, 3, 1.5, 1.5]
     text = hovered(drawn[0], 3)
     row = worst[(worst["technique"] == TECHNIQUES[0]) & (worst["level"] == 3)].iloc[0]
     assert "<b>Global magnitude with restarts</b>" in text and "level 3, sparsity 87.5 %" in text
@@ -169,12 +174,24 @@ def test_total_chart_has_a_line_per_technique_and_treatment() -> None:
 @pytest.mark.parametrize("measure", list(UNFAIRNESS))
 def test_unfairness_is_drawn_in_its_unit(measure: str) -> None:
     curves = unfairness_curves(unfairness_table(CLASSES), measure)
-    figure = unfairness_chart(curves, measure, look(), bands=False)
+    figure = unfairness_chart(curves, measure, Look(look(), bands=False))
     in_points = "points" in figure.layout.yaxis.title.text
     rows = curves[curves["technique"] == TECHNIQUES[0]].sort_values("level")
     np.testing.assert_allclose(lines(figure)[0].y, rows["unfairness"] * (100 if in_points else 1))
     assert in_points == (UNFAIRNESS[measure].unit == "points")
     assert ("pt" in hovered(lines(figure)[0], 1)) == in_points
+
+
+@pytest.mark.parametrize("n", [MOST_NAMED, MOST_NAMED + 1])
+def test_techniques_are_named_at_the_ends_of_their_lines_apart_from_each_other(n: int) -> None:
+    totals = total_curves(LEVELS[LEVELS["technique"] == TECHNIQUES[0]])
+    every = pd.concat([totals.assign(technique=f"t{place}") for place in range(n)], ignore_index=True)
+    worst = pd.DataFrame({name: [] for name in (*VARIANT, "level", "class", "accuracy")}).astype({"level": int})
+    figure = total_chart(every, worst, Look(look(), bands=False))
+    places = np.sort([note.y for note in figure.layout.annotations])
+    assert len(places) == (n if n <= MOST_NAMED else 0)
+    assert not len(places) or (np.diff(places).min() > 0.08 and places[0] > 0 and places[-1] <= 1)
+    assert sum(trace.showlegend is not False for trace in figure.data) == (0 if len(places) else n)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.floats(0.001, 0.2))
@@ -189,3 +206,11 @@ def test_spread_out_leaves_what_is_apart() -> None:
     np.testing.assert_allclose(spread_out(np.array([0.9, 0.1, 0.5]), 0.1), [0.9, 0.1, 0.5])
     np.testing.assert_allclose(spread_out(np.array([0.5, 0.5]), 0.1), [0.45, 0.55])
     assert len(spread_out(np.array([]), 0.1)) == 0
+
+
+@given(st.lists(st.floats(0, 1), max_size=10))
+def test_names_stay_within_the_chart_and_apart(values: list[float]) -> None:
+    spread = spread_out(np.array(values), 0.1)
+    places = within(spread, 0.1)
+    assert np.argsort(places, kind="stable").tolist() == np.argsort(spread, kind="stable").tolist()
+    assert np.all(np.diff(np.sort(places)) > 0.0999) and np.all((places > 0.049) & (places < 0.951 + 1e-9))

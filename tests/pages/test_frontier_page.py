@@ -18,8 +18,9 @@ from engine.analysis.frontier.weight_ranges import change_over_weights
 from engine.analysis.unfairness import unfairness_table
 from engine.store.study import Study
 from pages.shared import formats
+from pages.shared.charts import contrast
 from pages.shared.names import point_hovers, technique_name
-from pages.views.frontier import charts, contrast, side_charts, space_chart
+from pages.views.frontier import charts, side_charts, space_chart
 from pages.views.frontier.words import MOST_WORDS
 from tests.pages.conftest import unfold
 from tests.support.studies import make_study
@@ -176,9 +177,11 @@ def test_third_dimension_is_drawn_on_demand(page: Any) -> None:
 @pytest.mark.parametrize("study", ["one-run", "one-seed", "one-level"])
 def test_one_seed_is_said(page: Any, study: str) -> None:
     app = page(study)
-    assert any("Means of 1 training run." in str(part.value) for part in app.caption) and "redrawn" not in sentence(app)
-    assert "one seed cannot say how sure" in sentence(app)
-    assert any("network with one seed" in str(part.value) for part in app.caption)
+    assert any("Averages of 1 training run." in str(part.value) for part in app.caption) and "redrawn" not in sentence(
+        app
+    )
+    assert "one training run cannot say how sure" in sentence(app)
+    assert any("trained only once" in str(part.value) for part in app.caption)
     assert shown(app, 0)["resamples"].isna().all()
 
 
@@ -263,12 +266,13 @@ def texts_of(figure: go.Figure) -> list[str]:
 def test_classes_are_set_against_the_control_where_there_is_one() -> None:
     classes = pd.DataFrame({"name": ["a", "b"], "dense": [0.5, 0.6], "accuracy": [0.8, 0.7], "n": 10})
     classes = classes.assign(low=np.nan, high=np.nan)
-    plain = side_charts.group_chart(classes, False).to_dict()["data"]
-    assert [trace.get("name") for trace in plain] == [None, "Dense", "Chosen", None]
-    assert list(plain[1]["y"]) == ["a (10)", "b (10)"] and [text.strip() for text in plain[3]["text"]] == [
-        "+30.0 pt",
-        "+10.0 pt",
-    ]
+    drawing = side_charts.group_chart(classes, False).to_dict()
+    plain = drawing["data"]
+    assert [trace.get("name") for trace in plain] == [None, "Dense", "Chosen"]
+    assert list(plain[1]["y"]) == ["a (10)", "b (10)"]
+    beside = drawing["layout"]["annotations"]
+    assert [(note["y"], note["text"]) for note in beside] == [("a (10)", "+30.0 pt"), ("b (10)", "+10.0 pt")]
+    assert all(note["x"] > 1 for note in beside), "right of the chart, on nothing"
     found = side_charts.group_chart(classes.assign(control=[0.9, 0.7]), False).data
     assert found[1]["name"] == "Unpruned" and list(found[1]["x"]) == [0.7, 0.9]
     assert list(found[1]["y"]) == ["b (10)", "a (10)"], "the largest loss is on top"

@@ -42,13 +42,17 @@ def test_variant_labels_say_what_tells_them_apart() -> None:
 @pytest.mark.parametrize(
     ("name", "plain", "mitigated"),
     [
-        (names.variant_name, "Global magnitude with restarts", "Global magnitude with restarts and mitigation after"),
+        (
+            names.variant_name,
+            "Global magnitude with restarts",
+            "Global magnitude with restarts, mitigated after pruning",
+        ),
         (
             names.point_name,
             "Global magnitude with restarts at 50.0 % sparsity",
-            "Global magnitude with restarts and mitigation after at 50.0 % sparsity",
+            "Global magnitude with restarts, mitigated after pruning, at 50.0 % sparsity",
         ),
-        (names.point_label, "Global magnitude, Restart", "Global magnitude, Restart, mitigated (after)"),
+        (names.point_label, "Global magnitude, Restart", "Global magnitude, Restart, mitigated after pruning"),
         (names.point_short, "Global magnitude, restart", "Global magnitude, restart"),
         (names.point_with_level, "Global magnitude, restart, level 3", "Global magnitude, restart, level 3"),
     ],
@@ -68,7 +72,8 @@ def test_dense_points_name_no_technique() -> None:
 def test_legend_names_the_treatment_only_where_asked() -> None:
     assert names.legend_label("global_unstructured", "none") == "Global magnitude"
     assert (
-        names.legend_label("global_unstructured", "after", "rewind") == "Global magnitude, mitigated (after), Restart"
+        names.legend_label("global_unstructured", "after", "rewind")
+        == "Global magnitude, mitigated after pruning, Restart"
     )
 
 

@@ -26,6 +26,7 @@ from pages.views.writers import charts
 from pages.views.writers import tiles as digits
 from pages.views.writers import words as writers
 from pages.views.writers.among import sparsest_within
+from pages.views.writers.among_harmed import harmed_sentence, most_harmed
 from pages.views.writers.chance import chance_sentence, count_sentence, losing_by_chance, worst_by_chance
 from pages.views.writers.kept import NOT_KEPT
 from tests.pages.conftest import OpenPage
@@ -122,9 +123,40 @@ def test_some_members_alone_lose_what_they_do_by_hand(page: Any, studies: Path) 
     chosen = table.head(5)
     app = page("planted", among=[str(name) for name in chosen["writer"]])
     losses = [100 * (of["n"] * (of["before"] - of["after"])).sum() / of["n"].sum() for of in (chosen, table)]
-    assert f"**These 5 writers lose {losses[0]:.1f} pt, all together {losses[1]:.1f} pt.**" in text(app)
+    assert f"**These 5 writers lose {losses[0]:.1f} pt, all writers together {losses[1]:.1f} pt.**" in text(app)
     assert any("for them" in frame.value for frame in app.dataframe)
-    assert "all together" not in text(page("planted")) and "all together" not in text(page("planted", among="nobody"))
+    assert "all writers together" not in text(page("planted")) and "all writers together" not in text(
+        page("planted", among="nobody")
+    )
+
+
+def test_page_shows_the_examples_of_chosen_members_that_turn_wrong(page: Any, studies: Path) -> None:
+    study, chosen = Study(studies / "planted"), planted(studies).sort_values("change")["writer"].head(5)
+    examples = study.examples("qmnist-writers")
+    said = np.stack([study.prediction_matrix(run)[1] for run in study.runs()])
+    n_lost = 0
+    for writer in chosen:
+        where = np.flatnonzero((examples["writer"] == writer).to_numpy())
+        theirs = digits.member_digits(examples["label"].to_numpy()[where], said[:, 0, where], said[:, 6, where], {})
+        n_lost += int((theirs["kind"] == "lost").sum())
+    app = page("planted", among=[str(name) for name in chosen])
+    n = int(examples["writer"].isin(chosen).sum())
+    assert n_lost and f"**{n_lost} of their {n} digits turn wrong** (" in text(app)
+    assert any("said after" in frame.value for frame in app.dataframe), "no images here, so a table"
+
+
+def test_what_most_runs_lose_comes_first_and_rates_stand_beside_everybodys() -> None:
+    every = pd.DataFrame(
+        {
+            "kind": ["lost", "lost", "right", "gained", "lost", "right"],
+            "right_before": [1.0, 1.0, 1.0, 0.0, 0.8, 1.0],
+            "right_after": [0.4, 0.0, 1.0, 1.0, 0.0, 1.0],
+        }
+    )
+    mine = np.array([True, True, True, True, False, False])
+    assert most_harmed(every, mine).index.tolist() == [1, 0]
+    said = harmed_sentence(every, mine, writers.Words("writer", "writers", "digits"))
+    assert said == "**2 of their 4 digits turn wrong** (50.0 %; of everybody's 50.0 %), 1 turn right."
 
 
 def test_the_sparsest_level_within_a_point_comes_before_any_that_loses_more() -> None:
@@ -385,7 +417,7 @@ def test_scatter_shows_every_member_once_and_the_chosen_one_as_a_star(studies: P
     assert clouds[-1].marker.symbol[0] == "star" or clouds[-1].marker.symbol == "star"
     assert figure.layout.xaxis.range == figure.layout.yaxis.range and figure.layout.yaxis.scaleanchor == "x"
     same = figure.data[0]
-    assert list(same.x) == list(same.y) and same.name == "y = x"
+    assert list(same.x) == list(same.y) and same.name == "no change"
 
 
 def test_lines_and_bands_are_the_engines(studies: Path) -> None:

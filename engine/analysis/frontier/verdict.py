@@ -12,7 +12,7 @@ CLEAR, CLOSE_CALL, TOSS_UP = "clear", "close call", "toss-up"
 SURE, UNSURE = 0.8, 0.3
 """Shares of the resamples from which a choice may be clear, and below which it is a toss-up."""
 
-UNTOLD = "one seed cannot say how sure the choice is"
+UNTOLD = "one training run cannot say how sure the choice is"
 
 
 @dataclass(frozen=True)

@@ -121,3 +121,15 @@ def spread_out(values: np.ndarray, gap: float) -> np.ndarray:
     means = np.repeat([mean for mean, _ in blocks], [n for _, n in blocks])
     places[order] = means + gap * np.arange(len(values))
     return places
+
+
+def within(places: np.ndarray, gap: float) -> np.ndarray:
+    """Places `gap` apart, those beyond the ends of a chart from 0 to 1 moved in, with half a gap of air."""
+    order, moved = np.argsort(places, kind="stable"), places.copy()
+    above = 1 + gap / 2
+    for at in order[::-1]:
+        above = moved[at] = min(moved[at], above - gap)
+    below = -gap / 2
+    for at in order:
+        below = moved[at] = max(moved[at], below + gap)
+    return moved

@@ -74,6 +74,13 @@ def may_write() -> bool:
     return access_mode() != DEMO and found is not None and found.role == "editor"
 
 
+def refusal(what: str) -> str | None:
+    """Why who sits at the page may not do something, for the help of its button; None where they may."""
+    if may_write():
+        return None
+    return "Nothing can be changed in a demonstration." if access_mode() == DEMO else f"Only editors {what}."
+
+
 def writing() -> AbstractContextManager[None]:
     """A block in which the engine knows who writes; refused where the session writes too often."""
     check_pace()

@@ -36,6 +36,14 @@ MOMENTS = (AT_CUT, TRAINED)
 MOMENT_HELP = "Excessive loss and Theorem 1 are defined right after the cut, before the network trains again."
 
 
+def worst_group(curves: pd.DataFrame, level: int) -> str | None:
+    """The group whose loss rises most at this level; None where none does, or fewer than two were measured."""
+    rows = curves[curves["level"] == level].dropna(subset="excessive_loss")
+    if len(rows) < 2 or rows["excessive_loss"].max() <= 0:
+        return None
+    return str(rows["group"].iloc[int(rows["excessive_loss"].to_numpy().argmax())])
+
+
 def cause_sentence(curves: pd.DataFrame, level: int) -> str:
     """Who loses most at this level, and whether gradient and curvature before pruning pointed to it."""
     rows = curves[curves["level"] == level].dropna(subset="excessive_loss").set_index("group")

@@ -125,7 +125,7 @@ def technique_panels(
     traces, titles = [], []
     seen = Seen(spotlight, None, classes.dark)
     axes: dict[str, Any] = {}
-    grid = panels(len(techniques), n_columns, 0.03, 0.28 / n_rows if n_rows > 1 else 0.0)
+    grid = panels(len(techniques), n_columns, 0.03, 0.38 / n_rows if n_rows > 1 else 0.0)
     for panel, technique in zip(grid, techniques, strict=True):
         is_first = panel.place % n_columns == 0
         axes |= panel.layout(
@@ -144,7 +144,8 @@ def technique_panels(
         titles.append(_note(name, (middle, panel.upward[1]), "center") | {"yref": "paper", "yanchor": "bottom"})
         for number, curve in _by_class(curves[curves["technique"] == technique], ["level"], seen):
             traces.append(_line(curve, classes, number, seen) | {"mode": "lines"} | panel.axes)
-    return Drawing(traces, chart_layout(80 + 200 * n_rows, showlegend=False, annotations=titles, **axes))
+    margin = {"l": 10, "r": 10, "t": 48, "b": 10}
+    return Drawing(traces, chart_layout(90 + 215 * n_rows, showlegend=False, annotations=titles, margin=margin, **axes))
 
 
 def _panel_axis(scale: str, kept: float, titled: bool) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from engine.store.records.decisions import (
 from engine.store.study import Study
 from pages.shared import formats
 from pages.shared.frame import shared_link
-from pages.shared.session.access import name_field, writing
+from pages.shared.session.access import name_field, refusal, writing
 
 
 def record_of(decision: Decision) -> RecordFacts | None:
@@ -69,7 +69,10 @@ def show_links(decision: Decision, record: RecordFacts) -> None:
 
 
 def show_steps(study: Study, decision: Decision) -> None:
-    """Forms for what may follow: approve, withdraw."""
+    """Forms for what may follow: approve, withdraw; a sentence where they would be refused."""
+    if refused := refusal("approve and withdraw decisions"):
+        st.caption(refused)
+        return
     left, right = st.columns(2, gap="large")
     if decision.status == PROPOSED:
         with left, st.form(f"approve-{decision.id}"):

@@ -29,7 +29,7 @@ def alpha_map(cells: pd.DataFrame, looks: Mapping[str, Look], dark: bool) -> Dra
     trace = {
         "type": "heatmap",
         "x": [f"{formats.number(ratio)}×<br>{formats.share(1 - 1 / ratio)}" for ratio in ratios],
-        "y": [looks[series].name.replace(", ", ",<br>") for series in names],
+        "y": [",<br>".join(looks[series].name.rsplit(", ", 1)) for series in names],
         "z": [[_depth(row) for row in line] for line in grid],
         "text": [[_shown(row) for row in line] for line in grid],
         "texttemplate": "%{text}",

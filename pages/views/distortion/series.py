@@ -38,8 +38,13 @@ class Series:
 
 
 def frame_variants(frame: Frame) -> dict[str, Variant]:
-    """The variants that are switched on by their names, in the order of our table of techniques."""
+    """The variants that are switched on by their names, in the order of our table of techniques.
+
+    Those that cut no weight, as where networks are only quantized, are left out: they have no ratio.
+    """
     rows = frame.keep(catalog.levels(frame.source, frame.experiment))
+    cut = rows[(rows["sparsity"] > 0).to_numpy()]
+    rows = cut if len(cut) else rows
     distinct = rows[list(VARIANT)].drop_duplicates().astype(str)
     variants = [(str(a), str(b), str(c)) for a, b, c in distinct.itertuples(index=False)]
     order = {key: place for place, key in enumerate(TECHNIQUES)}

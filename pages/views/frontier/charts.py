@@ -11,11 +11,11 @@ from engine.analysis.columns import VARIANT, is_mitigated
 from engine.analysis.frontier.choice import Choice
 from engine.analysis.intervals import t_interval
 from pages.shared import formats
+from pages.shared.charts.contrast import legible
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import along, chart_layout, faded, ink, marker, technique_colour
 from pages.shared.names import technique_name
 from pages.views.frontier.axes import across, axis_ends, cost_axis, gap_axis, is_sparsity
-from pages.views.frontier.contrast import legible
 
 HOVER = "%{text}<extra></extra>"
 SILENT = {"hoverinfo": "skip"}

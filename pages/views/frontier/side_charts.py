@@ -13,7 +13,7 @@ from pages.shared.names import point_label, technique_name
 from pages.views.frontier.charts import HOVER, SILENT, STEADY
 
 WEIGHTS = (0.01, 1000.0)
-MOST_GROUPS = 30
+MOST_GROUPS = 14
 """Groups that have room; of more, those that lose most are drawn."""
 
 
@@ -50,7 +50,6 @@ def group_chart(table: pd.DataFrame, dark: bool, word: str = "class", least: flo
         {"type": "scatter", "mode": "lines", "showlegend": False, **between, **SILENT},
         {"x": rows["before"].to_numpy(), "name": label, "marker": hollow, **shared},
         {"x": after, "name": "Chosen", **dots, **shared},
-        _changes(rows, names, dark),
     ]
     height = max(420, 120 + 24 * len(names))
     lowest = np.nanmin([np.nan if least is None else least, *rows["accuracy"], *rows["before"]]) if len(rows) else 0.0
@@ -59,15 +58,15 @@ def group_chart(table: pd.DataFrame, dark: bool, word: str = "class", least: flo
         "xaxis": {"title": f"accuracy by {formats.chart_text(word)}", "tickformat": ".0%", "range": [begin, 1.0]},
         "yaxis": {"type": "category", "automargin": True},
     }
-    return Drawing(traces, chart_layout(height) | axes)
+    beside = {"annotations": _changes(rows, names, dark), "margin": {"l": 10, "r": 70, "t": 30, "b": 10}}
+    return Drawing(traces, chart_layout(height) | beside | axes)
 
 
-def _changes(rows: pd.DataFrame, names: list[str], dark: bool) -> dict[str, Any]:
-    """What each group gains or loses, written left of it."""
-    left = np.fmin.reduce(rows[["before", "accuracy", "low"]].to_numpy(float), axis=1)
-    look = {"mode": "text", "textposition": "middle left", "textfont": {"size": 11, "color": ink(dark)}}
-    told = {"text": [f"{formats.points(change)}  " for change in rows["change"]], "showlegend": False, **SILENT}
-    return {"type": "scatter", "x": left, "y": names, "cliponaxis": False, **look, **told}
+def _changes(rows: pd.DataFrame, names: list[str], dark: bool) -> list[dict[str, Any]]:
+    """What each group gains or loses, written in a column right of the chart, where nothing is drawn."""
+    look = {"showarrow": False, "font": {"size": 12, "color": ink(dark)}, "xanchor": "left", "xref": "paper", "x": 1.02}
+    told = zip(names, rows["change"], strict=True)
+    return [{"y": name, "text": formats.points(change), **look} for name, change in told]
 
 
 def _between(low: float, high: float) -> str:
@@ -80,8 +79,8 @@ def weight_strip(
 ) -> Drawing:
     """The weight axis with the stretch on which each point wins, and where the weights chosen stand.
 
-    A stretch with room has its technique and sparsity written in it; every one says it when pointed at and opens its
-    card when clicked. That of the point at the place `middle`, a compromise, is outlined.
+    A stretch with room has its technique and sparsity written in it, a narrow one its sparsity; every one says it when
+    pointed at and opens its card when clicked. That of the point at the place `middle`, a compromise, is outlined.
     """
     low, high = wins["low"].clip(lower=WEIGHTS[0]).to_numpy(float), wins["high"].clip(upper=WEIGHTS[1]).to_numpy(float)
     wide = high > low
@@ -102,6 +101,7 @@ def weight_strip(
             },
         },
         "text": [_stretch_label(point, size) for point, size in zip(won, length.tolist(), strict=True)],
+        "textfont": {"size": 12},
         "hovertext": [
             f"<b>{point_label(point)}</b><br>level {point['level']}, {formats.sparsity(point['sparsity'])} sparsity"
             f"<br>wins from weight {formats.number(first)} to {formats.number(last)}{'<br>the compromise' * is_middle}"
@@ -110,7 +110,6 @@ def weight_strip(
         "customdata": points["point"].to_numpy()[at].tolist() if "point" in points else None,
     }
     bars |= {"orientation": "h", "textposition": "inside", "insidetextanchor": "middle", "showlegend": False}
-    bars |= {"textangle": 0, "constraintext": "none"}
     marks = {
         "type": "scatter",
         "x": np.log10(weights),
@@ -132,8 +131,9 @@ def weight_strip(
         "title": "points of sparsity that 1 point of gap is worth",
     }
     layout = chart_layout(
-        140,
+        160,
         barmode="overlay",
+        uniformtext={"mode": "hide", "minsize": 10},
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
         xaxis=axis,
         yaxis={"visible": False, "domain": [0, 0.78]},
@@ -145,10 +145,10 @@ def weight_strip(
 
 
 def _stretch_label(point: dict[str, object], length: float) -> str:
-    """What stands in a stretch: technique and sparsity, the sparsity alone, or nothing where there is no room."""
+    """What stands in a stretch: technique and sparsity, or the sparsity alone; upright or not at all without room."""
     if point["level"] == 0:
-        return "dense" if length > 0.2 else ""
+        return "dense"
     sparsity = formats.sparsity(float(str(point["sparsity"])))
     if length > 1.3:
         return f"{formats.chart_text(technique_name(str(point['technique'])))}<br>{sparsity}"
-    return sparsity if length > 0.3 else ""
+    return sparsity

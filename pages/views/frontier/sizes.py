@@ -70,5 +70,5 @@ def show_sizes(frame: Frame, asked: Question) -> None:
         f"Size on disk of all {formats.count(len(small_files))} networks", key="files", on_change="rerun"
     )
     if fold.open:
-        fold.caption("The weights as a safetensors file, mean over seeds, where recorded.")
+        fold.caption("The weights as a safetensors file, average of the training runs, where recorded.")
         fold.dataframe(small_files, hide_index=True, column_config=looks, alt="Size on disk of each network.")

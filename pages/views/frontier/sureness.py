@@ -46,8 +46,10 @@ def winners_table(points: pd.DataFrame, grid: SeedGrid, choice: Choice, trust: A
 def winners_caption(trust: Agreement) -> str:
     """What was drawn."""
     count = formats.count(trust.n_resamples)
-    drawn = f"All {count} ways to redraw the seeds, each by its probability" if trust.exact else f"{count} redraws"
-    drawn += " of seeds and of who made the test examples" * trust.of_members
+    drawn = (
+        f"All {count} ways to redraw the training runs, each by its probability" if trust.exact else f"{count} redraws"
+    )
+    drawn += " of the training runs and of who made the test examples" * trust.of_members
     return f"{drawn}; a tie goes to the fairer. Told from the best: outside the 95 % confidence set."
 
 

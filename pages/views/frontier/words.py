@@ -68,9 +68,9 @@ def against_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> 
 def seed_sentence(points: pd.DataFrame, choice: Choice, trust: Agreement) -> str:
     """How many seeds the numbers are of, who else wins, and what these seeds cannot tell."""
     chosen, sure = points.iloc[choice.chosen], trust.verdict
-    text = f"Means of {formats.seeds(chosen['n_seeds'])}{_left_behind(points, chosen)}."
+    text = f"Averages of {formats.seeds(chosen['n_seeds'])}{_left_behind(points, chosen)}."
     if sure.word and sure.word != CLEAR and sure.rival is not None and sure.rival != choice.runner_up:
-        text += f" The rival in redrawn seeds is {point_name(points.iloc[sure.rival])}."
+        text += f" The rival in redraws is {point_name(points.iloc[sure.rival])}."
     return text + _untold_sentence(choice, trust)
 
 
@@ -82,7 +82,7 @@ def paired_sentence(difference: PairedDifference, measure: str) -> str:
         formats.points(part) if formats.in_points(measure) else formats.number(part)
         for part in (difference.mean, difference.low, difference.high)
     )
-    return f" Its gap differs by {mean} (95 %: {low} to {high}, paired by seed)."
+    return f" Its gap differs by {mean} (95 %: {low} to {high}, run by run)."
 
 
 def _n_untold(choice: Choice, trust: Agreement) -> int:
@@ -96,7 +96,7 @@ def _untold_sentence(choice: Choice, trust: Agreement) -> str:
     if not n or not trust.verdict.word:
         return ""
     others = f"{formats.count(n)} other network{'s' if n > 1 else ''}"
-    return f" {others} cannot be told from the best by these seeds (95 %)."
+    return f" {others} cannot be told from the best by these training runs (95 %)."
 
 
 def give_up(against: GiveUp, measure: str) -> str:

@@ -9,6 +9,7 @@ from engine.errors import PruneScopeError
 from pages.shared import formats
 from pages.shared.cache import predictions
 from pages.shared.frame import Frame
+from pages.shared.layout import show_rows
 from pages.shared.pickers import Populations
 
 HELP = "\n\n".join(
@@ -36,7 +37,7 @@ def show_risk(frame: Frame, networks: Populations, labels: np.ndarray, n_classes
         )
         return
     st.markdown(risk_sentence(table))
-    st.dataframe(risk_rows(table), hide_index=True, key="risk-table", alt="How many of those most at risk are lost.")
+    show_rows(risk_rows(table), "risk-table", "How many of those most at risk are lost.")
     seeds = formats.seeds(int(table["n_models"].iloc[0]))
     st.caption(
         f"Averages of {seeds}, with 95 % intervals. Lost: right before ({networks.baseline}), wrong after. "
@@ -65,7 +66,7 @@ def risk_rows(table: pd.DataFrame) -> pd.DataFrame:
         {
             "at risk by": [SCORES[str(name)].label for name in table["score"]],
             "most at risk": [f"top {100 * top:g} %" for top in table["top"]],
-            "examples": table["n"],
+            "examples": [formats.count(n) for n in table["n"]],
             "lost of them": [_with_ends(row) for row in table.to_dict("records")],
             "by chance": [formats.percent(value) for value in table["chance"]],
             "times": [_ratio(row) for row in table.to_dict("records")],

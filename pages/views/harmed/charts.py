@@ -127,7 +127,7 @@ def representation_chart(table: pd.DataFrame, dark: bool) -> Drawing:
     line = {"type": "line", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "yref": "y domain"}
     layout = chart_layout(
         max(180, min(640, 90 + 30 * len(names))),
-        xaxis=axis("times as often among them as elsewhere", rangemode="tozero"),
+        xaxis=axis("times as often among these as elsewhere", rangemode="tozero"),
         yaxis=axis(type="category"),
         shapes=[line | {"line": {"color": ink(dark), "width": 1, "dash": "dot"}}],
     )

@@ -30,8 +30,13 @@ EQUAL = """
 [class*="st-key-mark-"] [role="radiogroup"], [class*="st-key-mark-"] [role="group"] {flex-wrap: nowrap; width: 100%}
 [class*="st-key-mark-"] button {flex: 1 1 0; min-width: 4.3rem; padding: 0.2rem 0; justify-content: center}
 [class*="st-key-mark-"] button p {font-size: 0.75rem; overflow: visible; text-overflow: clip}
+@media (max-width: 640px) {
+  div:has(> [class*="st-key-card-"]) {flex: 1 0 100% !important}
+  [class*="st-key-card-"] [data-testid="stElementContainer"]:has(img), [class*="st-key-card-"] :has(img),
+  [class*="st-key-card-"] img {width: 100% !important}
+}
 """
-"""Three buttons of one width in a row under every card."""
+"""Three buttons of one width in a row under every card; on a phone a card is as wide as the page."""
 MARK_FILTER = ("all", "not yet marked", *MARKS)
 
 
@@ -133,7 +138,7 @@ def show_gallery(frame: Frame, exemplars: Exemplars, order: np.ndarray) -> None:
     st.html(f"<style>{EQUAL}</style>")
     with st.container(horizontal=True, gap="small"):
         for rank, example in enumerate(order[first : first + PAGE], first + 1):
-            with st.container(border=True, width=WIDTH + 34, gap="xsmall"):
+            with st.container(border=True, width=WIDTH + 34, gap="xsmall", key=f"card-{rank}"):
                 _show_card(frame, exemplars, int(example), rank, found.images)
                 called = example_set.example_ids[int(example)]
                 show_marking(frame, example_set.name, int(example), everyone, _seen(exemplars), called)

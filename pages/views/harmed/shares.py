@@ -83,9 +83,9 @@ def share_title(rows: pd.DataFrame, grouping: str) -> str:
     name = formats.plain(column_name(grouping))
     sure = rows[(rows["low"] > 1) & ~rows["small"]]
     if sure.empty:
-        return f"By {name}, nobody is clearly over-represented among them"
+        return f"By {name}, nobody is clearly over-represented among these examples"
     top = sure.loc[sure["ratio"].idxmax()]
     who = formats.plain(top["name"])
     has_own_name = group_name(grouping, str(top["group"])) != str(top["group"])
     said = f"{who[:1].upper()}{who[1:]}" if has_own_name else f"{name.capitalize()}, {who}"
-    return f"{said}: {top['ratio']:.1f} times as common among them"
+    return f"{said}: {top['ratio']:.1f} times as common among these examples"

@@ -12,7 +12,8 @@ from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.hover import hover
 from pages.shared.charts.panels import panels
 from pages.shared.charts.style import REST, SPOTLIGHT, WORST, along, axis, chart_layout, ink, sparsity_axis
-from pages.views.mitigation.words import LABELS, TERMS, arm_name, ordered_arms
+from pages.shared.names import arm_name
+from pages.views.mitigation.words import LABELS, TERMS, ordered_arms
 
 COLOURS = {"before": "#44AA99", "after": "#CC6677", "both": "#999933"}
 """Colours of the arms that mitigate; none is in ink."""

@@ -5,6 +5,7 @@ import pandas as pd
 from engine.analysis.causes.mitigation_arms import NONE
 from engine.specs.mitigation import CONSTRAINTS, MITIGATIONS, RULES, arm_of
 from pages.shared import formats
+from pages.shared.names import arm_name
 
 LABELS = {"gap": "Gap in accuracy", "violation": "Gap in loss"}
 HELP = {
@@ -24,20 +25,6 @@ MOVED = {
     "weight": "Weights of the groups' mean losses sum to 1; plain training weighs each group by its share of examples.",
 }
 """What mitigation moves from epoch to epoch, as a caption."""
-
-
-def arm_name(words: str) -> str:
-    """An arm as people say it, with what is not usual about it: "After pruning, reweighted groups, step 0.2"."""
-    arm, *rest = words.split(", ")
-    labels = {key: row.label.lower() for key, row in RULES.items()}
-    labels |= {key: row.label.lower() for key, row in CONSTRAINTS.items()}
-    plain = [labels.get(part) or _setting_name(part) for part in rest]
-    return ", ".join([MITIGATIONS[arm].label if arm in MITIGATIONS else arm, *plain])
-
-
-def _setting_name(words: str) -> str:
-    name, _, value = words.rpartition(" ")
-    return f"step {value}" if name in ("eta", "dual step") else words
 
 
 def methods_help() -> str:
@@ -74,7 +61,7 @@ def arm_sentence(curves: pd.DataFrame, changes: pd.DataFrame, measure: str, grou
     plain = curves[curves["mitigation"] == NONE]
     compared = changes.dropna(subset=measure)
     if plain.empty or compared.empty:
-        return "**Nothing can be compared**: there is no run without mitigation of the same seeds."
+        return "**Nothing can be compared**: no run without mitigation has the same seeds."
     best = compared.loc[compared[measure].idxmin()]
     name = formats.plain(arm_name(str(best["mitigation"])))
     between = f"the {LABELS[measure].lower()} between {_groups(grouping)}"
@@ -97,15 +84,22 @@ def arm_sentence(curves: pd.DataFrame, changes: pd.DataFrame, measure: str, grou
 
 
 def gap_heading(changes: pd.DataFrame, measure: str) -> str:
-    """How many methods narrow the gap more than chance explains."""
-    n = int((changes[f"{measure}_high"] < 0).sum())
-    return f"{n or 'None'} of {len(changes)} clearly narrow{'s' if n == 1 else ''} the gap"
+    """How many methods narrow the gap more than chance explains, and how many widen it."""
+    wider = int((changes[f"{measure}_low"] > 0).sum())
+    rest = f", {formats.count(wider)} widen{'s' if wider == 1 else ''} it" if wider else ""
+    return f"{_how_many(changes, f'{measure}_high', 'narrow')} the gap{rest}"
 
 
 def accuracy_heading(changes: pd.DataFrame) -> str:
     """How many methods cost accuracy more than chance explains."""
-    n = int((changes["accuracy_high"] < 0).sum())
-    return f"{n or 'None'} of {len(changes)} clearly cost{'s' if n == 1 else ''} accuracy"
+    return f"{_how_many(changes, 'accuracy_high', 'cost')} accuracy"
+
+
+def _how_many(changes: pd.DataFrame, end: str, verb: str) -> str:
+    n, of = int((changes[end] < 0).sum()), len(changes)
+    if of == 1:
+        return f"The method {'clearly' if n else 'does not clearly'} {verb}{'s' if n else ''}"
+    return f"None of {of} methods clearly {verb}s" if not n else f"{n} of {of} methods clearly {verb}{'s' * (n == 1)}"
 
 
 def change_caption(plain: pd.DataFrame, measure: str) -> str:

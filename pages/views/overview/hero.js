@@ -85,7 +85,7 @@ function inked(parts, data, ink) {
 function drawBars(paint, data, at, width, cell, ink) {
   const left = clamp(width * 0.28, 80, 220), right = width - 70, high = Math.min(cell - 4, 18);
   const rows = [[data.words.total, mix(data.total_losses, at)], ...data.parties.map((name, place) => [name, mix(data.losses[place], at)])];
-  paint.font = `${Math.min(13, cell - 3)}px sans-serif`;
+  paint.font = `${Math.min(13, cell - 3)}px ${getComputedStyle(paint.canvas).fontFamily}`;
   paint.textBaseline = "middle";
   rows.forEach(([name, loss], place) => {
     const y = place * cell + cell / 2, pays = place > 0 && loss >= data.pays;

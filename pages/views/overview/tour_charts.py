@@ -8,9 +8,16 @@ from html import escape
 import numpy as np
 
 WIDTH, HEIGHT = 640, 340
-LEFT, RIGHT, TOP, BOTTOM = 60, 130, 30, 54
+LEFT, RIGHT, TOP, BOTTOM = 68, 150, 30, 54
+LETTER = 8
+"""Width of a letter of a name below a column."""
+
 INSIDE = 'clip-path="url(#inside)"'
 """A line that leaves the axes ends at their edge."""
+
+
+ON_A_PHONE = "<style>@media (max-width: 480px) {text:not(.small) {font-size: 20px}}</style>"
+"""Text that can be read where the whole chart is as narrow as a phone."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ def lines(x: Axis, y: Axis, series: Sequence[tuple[str, np.ndarray, str]], mark:
     return _svg(x, y, parts, ink)
 
 
-def spread(ends: Sequence[tuple[float, str, str]], room: float = 20) -> list[tuple[float, str, str]]:
+def spread(ends: Sequence[tuple[float, str, str]], room: float = 24) -> list[tuple[float, str, str]]:
     """Labels at the ends of lines, moved apart where they would overlap."""
     placed: list[tuple[float, str, str]] = []
     for up, name, colour in sorted(ends):
@@ -93,12 +100,13 @@ def spread(ends: Sequence[tuple[float, str, str]], room: float = 20) -> list[tup
 
 
 def columns(y: Axis, values: np.ndarray, names: Sequence[str], pays: float, total: float, ink: Ink) -> str:
-    """A column for each party, in order, and the total as a dashed line; names where there is room.
+    """A column for each party, in order, and the total as a dashed line; names of few, slanted where they are long.
 
     Where the axis does not begin at 0 there are dots in place of columns.
     """
     room = (WIDTH - LEFT - RIGHT) / max(len(values), 1)
     ground = float(y.place(np.array([np.clip(0.0, y.low, y.high)]), HEIGHT - BOTTOM, TOP)[0])
+    slanted = max((len(name[:12]) for name in names), default=0) * LETTER > room
     parts = []
     for place, value in enumerate(values):
         up = float(y.place(np.array([np.clip(value, y.low, y.high)]), HEIGHT - BOTTOM, TOP)[0])
@@ -108,7 +116,9 @@ def columns(y: Axis, values: np.ndarray, names: Sequence[str], pays: float, tota
         dot = f'cx="{left + wide / 2:.1f}" cy="{up:.1f}" r="7"'
         parts.append(f'<circle {dot} fill="{colour}"/>' if y.low > 0 else f'<rect {box} fill="{colour}"/>')
         if len(values) <= 12:
-            parts.append(_text(left + wide / 2, HEIGHT - BOTTOM + 20, names[place][:12], ink.text, "middle", 13))
+            at = left + wide / 2, HEIGHT - BOTTOM + (16 if slanted else 20)
+            name = _text(*at, names[place][:12], ink.text, "end" if slanted else "middle", 14)
+            parts.append(f'<g transform="rotate(-30 {at[0]:.1f} {at[1]:.1f})">{name}</g>' if slanted else name)
     up = float(y.place(np.array([np.clip(total, y.low, y.high)]), HEIGHT - BOTTOM, TOP)[0])
     parts.append(
         f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up:.1f}" y2="{up:.1f}" stroke="{ink.text}" stroke-width="2" '
@@ -133,7 +143,7 @@ def cloud(x: Axis, y: Axis, across: np.ndarray, up: np.ndarray, best: np.ndarray
         parts.append(f'<circle cx="{a[star]:.1f}" cy="{b[star]:.1f}" r="9" fill="{ink.text}"/>')
         parts.append(_text(float(a[star]) - 8, float(b[star]) - 14, "chosen", ink.text, "end"))
     parts.append(_text(WIDTH - RIGHT + 10, TOP + 16, "unbeaten", ink.accent))
-    parts.append(_text(WIDTH - RIGHT + 10, TOP + 38, "beaten on both", ink.faint))
+    parts.append(_text(WIDTH - RIGHT + 10, TOP + 40, "beaten", ink.faint))
     return _svg(x, y, parts, ink)
 
 
@@ -168,9 +178,10 @@ def _svg(x: Axis, y: Axis, parts: Sequence[str], ink: Ink) -> str:
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif"'
     box = f'x="{LEFT}" y="{TOP - 2}" width="{WIDTH - LEFT - RIGHT + 2}" height="{HEIGHT - TOP - BOTTOM + 4}"'
     inside = f'<clipPath id="inside"><rect {box}/></clipPath>'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{inside}{"".join([*frame, *parts])}</svg>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{ON_A_PHONE}{inside}{"".join([*frame, *parts])}</svg>'
 
 
 def _text(x: float, y: float, text: str, colour: str, anchor: str = "start", size: int = 16) -> str:
     place = f'x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}" font-size="{size}"'
-    return f"<text {place}>{escape(text)}</text>"
+    kind = ' class="small"' if size < 16 else ""
+    return f"<text {place}{kind}>{escape(text)}</text>"

@@ -18,7 +18,7 @@ from pages.shared import bound, formats
 from pages.shared.cache import catalog
 from pages.shared.cache.catalog import Source
 from pages.shared.cache.estimates import end_estimates, estimating
-from pages.shared.session.access import as_person, may_write
+from pages.shared.session.access import as_person, may_write, refusal
 from pages.views.run import words
 from pages.views.run.form import choose_runs
 
@@ -52,7 +52,7 @@ def show_form(study: str | None, source: Source | None) -> None:
         on_click=as_person(_start),
         args=(target, asked.preset, workers, hours),
         disabled=not may_write() or job is not None or not size.n_missing,
-        help=None if may_write() else "Only editors start jobs.",
+        help=refusal("start jobs"),
     )
     if job is None and size.n_missing:
         _show_estimate(_missing(asked.preset.specs, folder.name), workers, buttons)

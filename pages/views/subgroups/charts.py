@@ -14,7 +14,7 @@ from pages.shared.charts.style import GROUPS, GROUPS_ON_DARK, REST, along, axis,
 from pages.shared.names import BASELINE_LABELS, baseline_name, group_name
 
 VALUES = {"compressed": "rate", "change": "change", "normalised": "relative change"}
-FEW_LINES, NAMED_LINES, MOST_ROWS = 8, 4, 20
+FEW_LINES, NAMED_LINES, MOST_ROWS = 8, 4, 14
 """Up to how many groups have a colour each; of more, how many that lose most; and how many have a row of dots."""
 
 COMPRESSED = "#D55E00"

@@ -42,7 +42,7 @@ def choose_rates(example_set: ExampleSet) -> SubgroupQuery:
         max_selections=MOST_COLUMNS,
         key="groups",
         help="Columns of the examples with up to 20 values. Two or three are also crossed.",
-        width=320,
+        width=260,
     )
     names = distinct(map(str, example_set.classes["class"]), lambda c: example_set.class_names[int(c)])
     binary = len(names) == 2
@@ -55,7 +55,7 @@ def choose_rates(example_set: ExampleSet) -> SubgroupQuery:
             key="positive",
             help="False positives: others taken for this class. False negatives: this class taken for others. "
             "With every class there is only the error.",
-            width=200,
+            width=170,
         )
     )
     positive = None if chosen == EVERY else int(names[chosen])
@@ -77,7 +77,7 @@ def choose_groups(table: pd.DataFrame) -> list[str]:
         key="only",
         placeholder=f"All {len(names)}; type to search",
         help="What is drawn and listed. The tests are of all groups as before.",
-        width=320,
+        width=260,
     )
 
 

@@ -1,4 +1,5 @@
-"""What the networks are for some members alone: the choice of them, what they lose, and how sparse they could go."""
+"""What the networks are for some members alone: the choice of them, what they lose, how sparse they could go, and which
+of their examples turn wrong."""
 
 from dataclasses import dataclass
 from html import unescape
@@ -18,6 +19,7 @@ from pages.shared.frame import Frame
 from pages.shared.layout import show_chart, side_by_side
 from pages.shared.names import variant_name
 from pages.shared.pickers import WITHIN, ExampleSet
+from pages.views.writers.among_harmed import harmed_examples, show_harmed
 from pages.views.writers.controls import MemberView, NetworkPair
 
 KEY = "among"
@@ -82,6 +84,13 @@ def show_among(frame: Frame, example_set: ExampleSet, compared: NetworkPair, sho
         )
         with st.expander("Class by class, at this sparsity"):
             st.dataframe(class_rows(losses.classes, example_set, members), hide_index=True, key="among-classes")
+    every = kept(
+        frame.source,
+        "harmed among",
+        (frame.experiment, frame.baseline, compared.runs, compared.level),
+        lambda: harmed_examples(example_set, compared),
+    )
+    show_harmed(frame, example_set, every, mine, of)
     st.caption(f"Who is picked for losing has lost by luck in part: others like these {members} lose less.")
 
 
@@ -96,16 +105,17 @@ def among_sentence(own: pd.DataFrame, level: int, n: int, members: str) -> str:
     """What some members lose beside all, and how sparse the network could be for each; markdown."""
     here = own[(own["level"] == level).to_numpy()].iloc[0]
     text = (
-        f"**These {formats.count(n)} {members} lose {formats.points(here['some'], sign=False)}, all together "
+        f"**These {formats.count(n)} {members} lose {formats.points(here['some'], sign=False)}, all {members} together "
         f"{formats.points(here['all'], sign=False)}.**"
     )
-    theirs, everybodys = (sparsest_within(own, column) for column in ("some", "all"))
-    for_them, for_all = (
-        "no sparsity" if np.isnan(value) else formats.sparsity(value) for value in (theirs, everybodys)
-    )
-    if for_them == for_all:
-        return f"{text} {for_all[:1].upper()}{for_all[1:]} stays within 1 point for them as for all."
-    return f"{text} Within 1 point for them stays {for_them}, for all {for_all}."
+    ends = [sparsest_within(own, column) for column in ("some", "all")]
+    limits = [
+        "more than 1 point at every sparsity" if np.isnan(end) else f"at most 1 point up to {formats.sparsity(end)}"
+        for end in ends
+    ]
+    if limits[0] == limits[1]:
+        return f"{text} Both lose {limits[0]}."
+    return f"{text} They lose {limits[0]}; all {members} lose {limits[1]}."
 
 
 def among_chart(own: pd.DataFrame, some: str, every: str, dark: bool) -> Drawing:

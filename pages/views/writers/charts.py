@@ -62,7 +62,7 @@ def series_colours(table: pd.DataFrame, series: str | None, dark: bool) -> dict[
 def before_after(table: pd.DataFrame, look: Look, colours: dict[str, str]) -> Drawing:
     """Accuracy before against after, one point a member, with y = x and a line per series; square."""
     low, high = _square(table)
-    traces = [line_trace([low, high], [low, high], "y = x", ink(look.dark), "dash")]
+    traces = [line_trace([low, high], [low, high], "no change", ink(look.dark), "dash", named=False)]
     traces += points_by_colour(table, look, colours, "before", "after")
     for name, colour, dash, rows in parts(table, look, colours):
         fit = line(rows["before"], rows["after"], name)

@@ -209,7 +209,7 @@ def _choose_series(series: str, palette: dict[str, str]) -> dict[str, str]:
         key="series",
         old={raw: name for name, raw in names.items()},
         help="Which are shown and counted; none means all.",
-        width=330,
+        width=360,
     )
     return {name: colour for name, colour in palette.items() if not chosen or group_name(series, name) in chosen}
 

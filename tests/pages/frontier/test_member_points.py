@@ -38,7 +38,7 @@ def between(root: Path, name: str, column: str = "class") -> Between:
 
 def test_beyond_few_seeds_writers_are_drawn_again_too(open_page: OpenPage, root: Path) -> None:
     app = open_page(FRONTIER, "nine", root, threshold="0")
-    assert "500 redraws of seeds and of who made the test examples" in words(app)
+    assert "500 redraws of the training runs and of who made the test examples" in words(app)
     asked = between(root, "nine")
     models = load_points.by_seed(asked)
     for measure in ("max_min", "largest_loss"):
@@ -56,7 +56,7 @@ def test_beyond_few_seeds_writers_are_drawn_again_too(open_page: OpenPage, root:
 
 def test_few_seeds_are_counted_exactly(open_page: OpenPage, root: Path) -> None:
     app = open_page(FRONTIER, "three", root, threshold="0")
-    assert "ways to redraw the seeds" in words(app) and "who made the test examples" not in words(app)
+    assert "ways to redraw the training runs" in words(app) and "who made the test examples" not in words(app)
     assert load_points.by_seed_and_point(between(root, "three"), "max_min").draws.exact
 
 

@@ -12,7 +12,6 @@ from engine.pruning.schedules import TREATMENTS
 from pages.shared.menu import MENU
 from tests.pages.conftest import TOP, OpenPage
 
-FRONTIER = "pages/frontier.py"
 PARTS = ("markdown", "caption", "info", "warning", "error", "title", "header", "subheader")
 CONTROLS = (
     "selectbox",
@@ -26,47 +25,54 @@ CONTROLS = (
 )
 
 
-def replaced() -> list[str]:
-    """The words that pages no longer say."""
-    listed = (
-        (TOP / "docs" / "words.md").read_text(encoding="utf-8").partition("<!-- words -->")[2].partition("<!-- end")[0]
-    )
-    return [line.split("|")[1].strip() for line in listed.strip().splitlines()[2:]]
+def listed(mark: str) -> list[str]:
+    """The words on the left of a table in docs/words.md."""
+    text = (TOP / "docs" / "words.md").read_text(encoding="utf-8").partition(f"<!-- {mark} -->")[2]
+    return [line.split("|")[1].strip() for line in text.partition("<!-- end")[0].strip().splitlines()[2:]]
 
 
-def found(text: str) -> list[str]:
+def found(text: str, mark: str = "words") -> list[str]:
     """Those of them that a text says."""
-    return [word for word in replaced() if re.search(rf"(?<!\w){re.escape(word)}", text, re.IGNORECASE)]
+    return [word for word in listed(mark) if re.search(rf"(?<!\w){re.escape(word)}", text, re.IGNORECASE)]
 
 
-def read(app: Any) -> str:
-    """All that a page says, labels and helps included."""
+def read(app: Any, helps: bool = True) -> str:
+    """All that a page says, labels, charts and, where asked for, what stands behind a "?" included."""
     texts = [str(part.value) for kind in PARTS for part in app.get(kind)]
+    names = ("label", "options", *(["help"] if helps else []))
     for kind in (*CONTROLS, "expander"):
-        names = ("label", "help", "options")
         texts += [" ".join(str(getattr(part, name, "")) for name in names) for part in app.get(kind)]
     texts += [
         " ".join(map(str, part.value.columns)) for kind in ("table", "arrow_data_frame") for part in app.get(kind)
     ]
+    texts += [part.proto.spec for part in app.get("plotly_chart")]
     return "\n".join(texts)
 
 
-@pytest.mark.parametrize("file", [entry.file for entry in MENU if entry.file != FRONTIER])
+def unsaid(app: Any) -> list[str]:
+    """Words that this page says and should not."""
+    return found(read(app)) + found(read(app, helps=False), "behind a ?")
+
+
+@pytest.mark.parametrize("file", [entry.file for entry in MENU])
 def test_page_says_nothing_that_was_replaced(open_page: OpenPage, file: str) -> None:
     for study in ("planted", "mitigated"):
-        text = read(open_page(file, study))
-        assert len(text) > 100 and found(text) == []
+        app = open_page(file, study)
+        assert len(read(app)) > 100 and unsaid(app) == []
 
 
-@pytest.mark.parametrize("page", ["causes", "mitigation", "distortion", "regression", "subgroups", "harmed"])
+SHIPPED = ("causes", "mitigation", "distortion", "regression", "subgroups", "harmed", "frontier", "class_curves")
+
+
+@pytest.mark.parametrize("page", SHIPPED)
 def test_page_of_the_shipped_study_says_nothing_that_was_replaced(
     open_page: OpenPage, demo_root: Path, page: str
 ) -> None:
-    assert found(read(open_page(f"pages/{page}.py", "demo", demo_root))) == []
+    assert unsaid(open_page(f"pages/{page}.py", "demo", demo_root)) == []
 
 
 def test_a_replaced_word_is_seen() -> None:
-    assert len(replaced()) > 10
+    assert len(listed("words")) > 10 and len(listed("behind a ?")) > 3
     assert found("Upload the sidecar") == ["Sidecar"] and found("a motorcycle") == []
 
 

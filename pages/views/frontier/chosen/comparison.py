@@ -109,7 +109,9 @@ def _show_examples(frame: Frame, first: Candidate, second: Candidate) -> None:
         st.info(f"**The predictions cannot be read.** {formats.plain(error)}", icon=":material/info:")
         return
     if found is None:
-        st.info("**The two share no seed.** Their examples cannot be compared.", icon=":material/info:")
+        st.info(
+            "**The two have no training run in common.** Their examples cannot be compared.", icon=":material/info:"
+        )
         return
     gained, lost = found.n_right[1], found.n_right[0]
     st.markdown(

@@ -13,7 +13,7 @@ from pages.shared import formats
 from pages.shared.body import part
 from pages.shared.frame import shared_link
 from pages.shared.get_model import get_model
-from pages.shared.session.access import name_field, writing
+from pages.shared.session.access import name_field, refusal, writing
 from pages.views.frontier.chosen.record import Decided, record_facts, rival_table
 
 RIVALS = "rivals.csv"
@@ -91,7 +91,17 @@ def _downloads(decided: Decided) -> None:
 
 
 def _proposal(decided: Decided) -> None:
-    """The form that puts the decision into the study."""
+    """The form that puts the decision into the study; a grey button where it would be refused."""
+    if refused := refusal("propose decisions"):
+        st.button(
+            "Propose this decision",
+            icon=":material/how_to_vote:",
+            key="propose-refused",
+            width="stretch",
+            disabled=True,
+            help=refused,
+        )
+        return
     fold = st.expander("Propose this decision", icon=":material/how_to_vote:", key="propose-fold", on_change="rerun")
     if fold.open:
         with fold, st.form("propose", border=False):
