@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from engine.analysis.columns import VARIANT
+from engine.analysis.columns import VARIANT, is_mitigated
 from engine.analysis.curves.baseline import CONTROL, compared
 from engine.analysis.curves.first_to_fall import first_fall, first_falls
 from engine.analysis.curves.worst_classes import worst_classes
@@ -62,7 +62,7 @@ def show_page(frame: Frame) -> None:
             "After each cut", list(ways), at, key="treatment", help=explained(TREATMENTS, ways.values()), width=150
         )
         treatment, shown = ways[label], shown[shown["treatment"] == ways[label]]
-        mitigations = sorted(map(str, shown["mitigation"].unique()))
+        mitigations = sorted(map(str, shown["mitigation"].unique()), key=lambda name: (is_mitigated(name), name))
         if len(mitigations) > 1:
             at = opening_index(mitigations, first["mitigation"])
             label = bound.selectbox("Mitigation", mitigations, at, key="mitigation", format_func=arm_name, width=200)

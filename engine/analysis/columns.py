@@ -13,6 +13,10 @@ CLASS = "class"
 """What the grouping of examples by their classes is called, beside the group columns of a study."""
 
 
+UNMITIGATED = ("none", "")
+"""Values of the column `mitigation` of networks that were trained as usual."""
+
+
 def is_mitigated(mitigation: str) -> bool:
     """Whether a value of the column `mitigation` names any; runs that were imported leave it empty."""
-    return mitigation not in ("none", "")
+    return mitigation not in UNMITIGATED

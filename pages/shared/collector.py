@@ -1,5 +1,6 @@
 """Frees closed sessions: the server does not collect after each rerun, which is much faster with many sessions."""
 
+import atexit
 import gc
 import threading
 import time
@@ -16,6 +17,7 @@ def keep_memory_free() -> threading.Thread:
     second, in which no session runs.
     """
     gc.freeze()
+    atexit.register(gc.unfreeze)
     thread = threading.Thread(target=_collect, name="collector", daemon=True)
     thread.start()
     return thread

@@ -5,7 +5,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from engine.analysis.binary_rates import MEASURES
-from engine.analysis.columns import MODEL
+from engine.analysis.columns import MODEL, UNMITIGATED
 from engine.analysis.seeds import over_seeds
 
 
@@ -60,3 +60,10 @@ def operating_points(levels: pd.DataFrame, unfairness: pd.DataFrame) -> pd.DataF
     is_dense = first["level"] == 0
     dense = model.map(pd.Series(first["point"][is_dense].to_numpy(), index=model[is_dense]))
     return first.assign(dense=dense.fillna(-1).astype(int)).merge(means, on="point")
+
+
+def usual_dense(points: pd.DataFrame) -> "pd.Series[bool]":
+    """True at the unpruned networks that were trained as usual; at all unpruned ones where none was."""
+    dense = points["level"] == 0
+    usual = dense & points["mitigation"].isin(UNMITIGATED)
+    return usual if usual.any() else dense

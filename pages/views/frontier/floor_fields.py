@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.frontier.floors import FLOORS, Floor
+from engine.analysis.frontier.points import usual_dense
 from pages.shared import bound
 
 SPAN = 10.0
@@ -22,12 +23,12 @@ class FloorFacts:
     least: float
     most: float
     dense: float
-    """Mean of the unpruned networks; NaN without."""
+    """Mean of the unpruned networks, of those trained as usual where there are any; NaN without."""
 
 
 def floor_facts(points: pd.DataFrame) -> dict[str, FloorFacts]:
     """The floors that can be set on these points."""
-    dense, facts = points["level"].to_numpy() == 0, {}
+    dense, facts = usual_dense(points).to_numpy(), {}
     for name, floor in FLOORS.items():
         numbers = floor.factor * points[floor.column].to_numpy(float)
         known = np.isfinite(numbers)

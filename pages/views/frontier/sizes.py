@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.columns import MODEL
+from engine.analysis.frontier.points import usual_dense
 from engine.analysis.frontier.tradeoffs.point_costs import COSTS
 from pages.shared import formats
 from pages.shared.body import part
@@ -21,7 +22,7 @@ def size_table(sizes: pd.DataFrame, points: pd.DataFrame, measure: str) -> pd.Da
     mean = files.groupby(keys, observed=True, as_index=False).mean()
     points = points.drop(columns=[name for name in COSTS if name in points])
     sized = points.astype(dict.fromkeys(MODEL, str)).merge(mean.astype(dict.fromkeys(MODEL, str)), on=keys)
-    dense = sized[sized["level"] == 0].drop_duplicates(["bytes", "accuracy"])
+    dense = sized[usual_dense(sized)].drop_duplicates(["bytes", "accuracy"])
     sized = pd.concat([sized[sized["level"] > 0], dense]).sort_values(["bytes", "bytes_zipped"])
     return pd.DataFrame(
         {

@@ -51,6 +51,13 @@ def test_the_surest_loss_is_not_the_largest_one() -> None:
     assert surest is not None and (surest[0].name, surest[1]) == (0, "class")
 
 
+def test_models_trained_against_gaps_are_spoken_of_only_where_no_other_keeps_its_accuracy() -> None:
+    flags = FLAGS.assign(mitigation=["both, reweight", "none", "none"])
+    assert sparsest_flag(flags) is not None and largest_loss(flags)[0].name == 1  # type: ignore[index]
+    alone = FLAGS.assign(mitigation=["both, reweight", "both, worst", "none"], level=[1, 2, np.nan])
+    assert largest_loss(alone)[0].name == 0  # type: ignore[index]
+
+
 def test_flags_are_sorted_by_the_loss_that_is_at_least_there() -> None:
     flags = FLAGS.assign(class_high=[-0.01, -0.06, np.nan], group_high=[-0.04, 0.1, np.nan], level=[1, 2, 3])
     assert by_evidence(flags).index.tolist() == [1, 0, 2] and by_evidence(flags)["sure"].tolist()[:2] == [0.06, 0.04]

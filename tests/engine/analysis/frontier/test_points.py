@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.analysis.columns import MODEL
-from engine.analysis.frontier.points import operating_points, pareto_front, seed_points
+from engine.analysis.frontier.points import operating_points, pareto_front, seed_points, usual_dense
 from engine.analysis.unfairness import UNFAIRNESS, unfairness_table
 from tests.support.study_tables import study_tables
 
@@ -123,3 +123,9 @@ def test_empty_study_has_no_points() -> None:
     levels, classes = (table.iloc[:0] for table in study_tables())
     points = operating_points(levels, unfairness_table(classes))
     assert isinstance(points, pd.DataFrame) and points.empty
+
+
+def test_usual_dense_networks_are_those_trained_without_mitigation_where_there_are_any() -> None:
+    points = pd.DataFrame({"level": [0, 1, 0, 0], "mitigation": ["none", "none", "both, worst", ""]})
+    assert usual_dense(points).tolist() == [True, False, False, True]
+    assert usual_dense(points[1:3]).tolist() == [False, True]
