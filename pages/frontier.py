@@ -164,13 +164,13 @@ def show_weights(frame: Frame, asked: Question, found: Answer) -> None:
 
 def show_tables(asked: Question, found: Answer) -> None:
     """The frontier, point by point."""
-    assert found.trust is not None
+    assert found.trust is not None and found.front is not None
     st.markdown("## The frontier")
     show_rows(
         found.front,
         "front-rows",
         "The points of the frontier, the chosen one first; a click on a row opens its card.",
-        column_config=frontier_columns(asked.measure),
+        column_config=frontier_columns(asked.measure, found.front),
         on_select=partial(card.open_from_row, "front-rows", found.front_numbers),
         selection_mode="single-row",
     )

@@ -239,10 +239,11 @@ def point_label(point: Row) -> str:
 
 
 def point_short(point: Row) -> str:
-    """An operating point in a table: "Dense", or "Global magnitude, restart"."""
+    """An operating point in a table: "Dense", or "Global magnitude, restart"; with its mitigation, if any."""
     if point["level"] == 0:
         return technique_at(point["technique"], 0)
-    return f"{technique_name(str(point['technique']))}, {treatment_name(str(point['treatment'])).lower()}"
+    extra = f", {mitigated(str(point['mitigation']))}" if is_mitigated(point["mitigation"]) else ""
+    return f"{technique_name(str(point['technique']))}, {treatment_name(str(point['treatment'])).lower()}{extra}"
 
 
 def point_with_level(point: Row) -> str:

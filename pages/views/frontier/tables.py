@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.binary_rates import MEASURES
-from engine.analysis.columns import CLASS, MODEL
+from engine.analysis.columns import CLASS, MODEL, VARIANT
 from engine.analysis.curves.baseline import CONTROL
 from engine.analysis.example_columns import group_columns
 from engine.analysis.frontier.floors import FLOORS
@@ -61,7 +61,7 @@ def runs_of(frame: Frame, point: pd.Series) -> pd.DataFrame:
 
 def measures_table(points: pd.DataFrame, choices: pd.DataFrame, grouping: str = CLASS) -> pd.DataFrame:
     """The choice under each measure between the groups of a column, in words."""
-    rows, named = [], {name: points[name].to_numpy() for name in ("technique", "treatment", "level")}
+    rows, named = [], {name: points[name].to_numpy() for name in (*VARIANT, "level")}
     for row in choices.itertuples():
         measure = MEASURES[row.measure].label_between(grouping)
         if row.chosen is pd.NA:

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.analysis.columns import is_mitigated
 from engine.analysis.frontier.choice import Choice
 from engine.analysis.frontier.stability import Agreement
 from pages.shared import formats
-from pages.shared.names import measure_name, technique_at, treatment_name
+from pages.shared.names import arm_name, measure_name, technique_at, treatment_name
 
 COST_HEADS = {
     "bytes": ("kB", 1e-3),
@@ -36,7 +37,9 @@ def frontier_table(points: pd.DataFrame, choice: Choice, wins: pd.DataFrame, tru
             "": ["★" if i == choice.chosen else "○" if i == choice.runner_up else "" for i in at],
             "technique": [technique_at(technique, level) for technique, _, level in named],
             "treatment": [treatment_name(treatment) if level else formats.MISSING for _, treatment, level in named],
-            "mitigation": [str(name) for name in rows["mitigation"]],
+            "mitigation": [
+                arm_name(str(name)) if is_mitigated(str(name)) else formats.MISSING for name in rows["mitigation"]
+            ],
             "level": rows["level"],
             "sparsity": [formats.sparsity(value) for value in rows["sparsity"]],
             "accuracy": rows["accuracy"] * 100,
@@ -69,9 +72,9 @@ def _without_repeats(points: pd.DataFrame, choice: Choice, at: np.ndarray) -> np
     return at[[level[i] > 0 or first[accuracy[i], gap[i]] == i for i in range(len(at))]]
 
 
-def frontier_columns(measure: str) -> dict[str, Any]:
-    """How the frontier's columns are shown."""
-    column = st.column_config
+def frontier_columns(measure: str, table: pd.DataFrame) -> dict[str, Any]:
+    """How the frontier's columns are shown; that of mitigations only where some network has one."""
+    column, shows_mitigation = st.column_config, (table["mitigation"] != formats.MISSING).any()
     return {
         "": column.TextColumn(width=30, help="★ chosen, ○ runner-up"),
         "accuracy": column.NumberColumn(format="%.1f %%"),
@@ -84,7 +87,7 @@ def frontier_columns(measure: str) -> dict[str, Any]:
             max_value=100,
             help="Share of redraws of the training runs.",
         ),
-        "mitigation": None,
+        "mitigation": column.TextColumn() if shows_mitigation else None,
         "level": None,
         "seeds": None,
         "value": None,
