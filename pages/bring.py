@@ -41,7 +41,7 @@ if not may_write():
     )
     st.stop()
 left, right = st.columns([2, 1], gap="large")
-KINDS = ["csv", "tsv", "txt", "parquet", "pq", "gz", "jsonl", "ndjson"]
+KINDS = ["csv", "tsv", "txt", "parquet", "pq", "gz", "jsonl", "ndjson", "json"]
 file = left.file_uploader("Predictions", KINDS, key="file")
 sidecar = right.file_uploader(
     "Description file (optional)", ["json"], key="sidecar", help="An export writes it beside."

@@ -1,6 +1,5 @@
 """Tables as Parquet bytes and back: with the schema's version inside, refused when it is another one."""
 
-import io
 import re
 from collections.abc import Iterator, Mapping
 
@@ -30,13 +29,14 @@ def to_parquet(table: pd.DataFrame | pa.Table, kind: str, seal: bool = False, da
     """
     arrow = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table, preserve_index=False)
     arrow = arrow.replace_schema_metadata({_VERSION: str(SCHEMA), _KIND: kind} | ({_DATA: data} if data else {}))
-    buffer = io.BytesIO()
+    sink = pa.BufferOutputStream()
     options = PLAIN if arrow.nbytes < _TINY and not seal else PACKED
-    with pq.ParquetWriter(buffer, arrow.schema, **options) as writer:
+    with pq.ParquetWriter(sink, arrow.schema, **options) as writer:
         writer.write_table(arrow)
         if seal:
             writer.add_key_value_metadata({_SEAL: PLACEHOLDER})
-    return embed_checksum(buffer.getvalue()) if seal else buffer.getvalue()
+    content: bytes = sink.getvalue().to_pybytes()
+    return embed_checksum(content) if seal else content
 
 
 def from_parquet(content: bytes, name: str, columns: list[str] | None = None, kind: str = "") -> pa.Table:

@@ -14,6 +14,7 @@ from pages.views.harmed import vote_card as votes
 from pages.views.subgroups import charts as subgroup_charts
 from pages.views.subgroups import controls as subgroup_controls
 from pages.views.subgroups.controls import chance_sentence
+from tests.engine.exchange.test_tracked_tables import WRITERS
 from tests.pages.conftest import NASTY, OpenPage, unfold, words
 from tests.support.planted.regions import make_regions
 from tests.support.studies import make_study
@@ -148,6 +149,16 @@ def test_bring_previews_maps_and_imports(tmp_path: Path, open_page: OpenPage) ->
     press_import(app)
     assert "4 runs with 10 models on 40 examples" in "".join(str(one.value) for one in app.success)
     assert len(Study(tmp_path / "mine").runs()) == 4
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_bring_takes_what_trackers_keep(name: str, tmp_path: Path, open_page: OpenPage) -> None:
+    app: AppTest = open_page("pages/bring.py", "none", root=tmp_path)
+    app.get("file_uploader")[0].set_value((name, WRITERS[name](long_table()).encode(), "application/json"))
+    app.run(timeout=60)
+    assert app.selectbox(key="role-label").value == "label"
+    press_import(app)
+    assert "4 runs with 10 models on 40 examples" in "".join(str(one.value) for one in app.success)
 
 
 def test_bring_joins_several_files_and_says_what_pages_will_show(tmp_path: Path, open_page: OpenPage) -> None:
