@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import ALONE
-from pages.shared.formats import csv_bytes, plain
+from pages.shared.formats import count, csv_bytes, plain
 
 SelectionMode = Literal["points", "box", "lasso"]
 MOST_CARDS = 30
@@ -61,18 +61,17 @@ def show_rows(table: pd.DataFrame, key: str, alt: str, **look: Any) -> None:
 
     That is on a phone, and on a tablet where it has more than MOST_COLUMNS.
 
-    `look` goes to Streamlit's table; tables of more than MOST_CARDS rows stay what they are.
+    `look` goes to Streamlit's table; of many rows the first MOST_CARDS have cards.
     """
     look = {"hide_index": True, "key": key, "alt": alt, **look}
-    if len(table) > MOST_CARDS:
-        st.dataframe(table, **look)
-        return
-    cards = card_rows(table, look.get("column_config") or {})
+    cards = card_rows(table.head(MOST_CARDS), look.get("column_config") or {})
     name = re.sub("[^a-zA-Z0-9_-]", "-", f"broad-{key}" if cards.shape[1] > MOST_COLUMNS else key)
     with st.container(key=f"wide-{name}"):
         st.dataframe(table, **look)
     with st.container(key=f"cards-{name}"):
         show_table(cards, f"{key}-cards", alt)
+        if len(table) > MOST_CARDS:
+            st.caption(f"The first {MOST_CARDS} of {count(len(table))}; a wider screen shows all.")
 
 
 def card_rows(table: pd.DataFrame, looks: Mapping[str, Any]) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from pages.shared.cache.kept import kept
 from pages.shared.charts.drawing import Drawing
 from pages.shared.charts.style import REST, SPOTLIGHT, along, axis, chart_layout, sparsity_axis
 from pages.shared.frame import Frame
-from pages.shared.layout import show_chart, side_by_side
+from pages.shared.layout import show_chart, show_rows, side_by_side
 from pages.shared.names import variant_name
 from pages.shared.pickers import WITHIN, ExampleSet
 from pages.views.writers.among_harmed import harmed_examples, show_harmed
@@ -79,9 +79,7 @@ def show_among(frame: Frame, example_set: ExampleSet, compared: NetworkPair, sho
         )
     with right:
         st.markdown("### How sparse each technique can go within 1 point")
-        st.dataframe(
-            frontier_rows(models, members), hide_index=True, key="among-frontier", alt="Sparsest level within 1 point."
-        )
+        show_rows(frontier_rows(models, members), "among-frontier", "Sparsest level within 1 point.")
         with st.expander("Class by class, at this sparsity"):
             st.dataframe(class_rows(losses.classes, example_set, members), hide_index=True, key="among-classes")
     every = kept(

@@ -7,6 +7,7 @@ import streamlit as st
 from pages.shared import formats
 from pages.shared.cache.catalog import Source
 from pages.shared.example_images import example_images, show_credit, show_problem
+from pages.shared.layout import show_rows
 from pages.shared.pickers import ExampleSet
 from pages.views.writers import tiles
 from pages.views.writers.controls import NetworkPair
@@ -102,6 +103,4 @@ def _show_table(table: pd.DataFrame, compared: NetworkPair, of: Words, key: str)
     if several:
         for name in ("before", "after"):
             shown[f"runs right {name}"] = rows[f"right_{name}"].map(lambda share: formats.percent(share, 0))
-    st.dataframe(
-        shown, hide_index=True, key=f"digits-table{key}", alt=f"The {of.examples} one by one, wrong ones first."
-    )
+    show_rows(shown, f"digits-table{key}", f"The {of.examples} one by one, wrong ones first.")

@@ -31,8 +31,10 @@ def show_rows_of(n: int) -> None:
     show_rows(pd.DataFrame({'}</style><b>"x': range(n), "said": "text"}), 'key "}', "Some rows.")
 
 
-def test_few_rows_have_cards_and_many_do_not() -> None:
+def test_the_first_rows_have_cards() -> None:
     few, many = (AppTest.from_function(show_rows_of, args=(n,)).run() for n in (3, MOST_CARDS + 1))
-    assert len(few.dataframe) == len(few.table) == len(many.dataframe) == 1 and not many.table
+    assert len(few.dataframe) == len(few.table) == len(many.dataframe) == len(many.table) == 1
+    assert len(few.table[0].value) == 3 and len(many.table[0].value) == MOST_CARDS
+    assert not few.caption and f"The first {MOST_CARDS} of {MOST_CARDS + 1}" in many.caption[0].value
     style = next(str(part.proto.body) for part in few.get("html"))
     assert style.count("</style>") == 1 and "<b>" not in style and '"}' not in style.replace(': "}', "")
