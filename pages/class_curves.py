@@ -20,7 +20,7 @@ from pages.shared.charts.drawing import Drawing
 from pages.shared.frame import Frame, open_page
 from pages.shared.layout import answer, show_chart, side_by_side
 from pages.shared.names import arm_name, explained, technique_name, treatment_name, treatment_phrase, variant_name
-from pages.shared.pickers import choose_axis
+from pages.shared.pickers import choose_axis, distinct
 from pages.shared.session.candidate import opening_index, opening_value
 from pages.shared.training_note import training_of
 from pages.views.class_curves import charts, words
@@ -64,9 +64,11 @@ def show_page(frame: Frame) -> None:
         treatment, shown = ways[label], shown[shown["treatment"] == ways[label]]
         mitigations = sorted(map(str, shown["mitigation"].unique()), key=lambda name: (is_mitigated(name), name))
         if len(mitigations) > 1:
+            arms = distinct(mitigations, arm_name)
             at = opening_index(mitigations, first["mitigation"])
-            label = bound.selectbox("Mitigation", mitigations, at, key="mitigation", format_func=arm_name, width=200)
-            shown = shown[shown["mitigation"] == label]
+            old = {arm: label for label, arm in arms.items()}
+            label = bound.selectbox("Mitigation", list(arms), at, key="mitigation", old=old, width=200)
+            shown = shown[shown["mitigation"] == arms[label]]
         mitigation = str(shown["mitigation"].iloc[0])
         numbers = {names.get(int(number), str(number)): int(number) for number in shown["class"].unique()}
         label = bound.selectbox(

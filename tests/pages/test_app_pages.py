@@ -342,7 +342,7 @@ def test_controls_of_the_curves_follow_the_address(open_page: OpenPage) -> None:
 
 def test_mitigations_are_never_averaged(open_page: OpenPage, study_root: Path) -> None:
     app = open_page("pages/class_curves.py", "mitigated", mitigation="before")
-    assert app.selectbox(key="mitigation").value == "before" and "mitigated before pruning" in words(app)
+    assert app.selectbox(key="mitigation").value == "Before pruning" and "mitigated before pruning" in words(app)
     assert open_page("app.py", "mitigated").metric[0].value == "6"
 
 

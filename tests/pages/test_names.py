@@ -53,8 +53,12 @@ def test_variant_labels_say_what_tells_them_apart() -> None:
             "Global magnitude with restarts, mitigated after pruning, at 50.0 % sparsity",
         ),
         (names.point_label, "Global magnitude, Restart", "Global magnitude, Restart, mitigated after pruning"),
-        (names.point_short, "Global magnitude, restart", "Global magnitude, restart"),
-        (names.point_with_level, "Global magnitude, restart, level 3", "Global magnitude, restart, level 3"),
+        (names.point_short, "Global magnitude, restart", "Global magnitude, restart, mitigated after pruning"),
+        (
+            names.point_with_level,
+            "Global magnitude, restart, level 3",
+            "Global magnitude, restart, mitigated after pruning, level 3",
+        ),
     ],
 )
 def test_forms_of_a_point(name, plain: str, mitigated: str) -> None:
