@@ -23,6 +23,7 @@ from pages.shared.menu import MENU, draw_menu
 from pages.shared.names import BASELINE_LABELS, explained, network_name, technique_name, treatment_name
 from pages.shared.session import candidate, history
 from pages.shared.session.access import open_door, show_person
+from pages.shared.session.mending import mend_page
 from pages.shared.session.scheme import follow_scheme, is_dark
 from pages.shared.session.sidebar import fold_where_narrow
 
@@ -207,6 +208,7 @@ def _open(file: str, with_study: bool) -> str | None:
         history.keep_history()
         fold_where_narrow()
         follow_scheme()
+        mend_page()
     st.title(entry.label, anchor=False)
     st.caption(entry.question)
     return name

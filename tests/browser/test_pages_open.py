@@ -58,3 +58,16 @@ def test_what_no_longer_fits_another_study_is_forgotten(visit: Callable[..., Wat
     for label in ("Harmed examples", "Subgroups", "Writers", "Frontier"):
         watched.follow(label)
         assert "study=short" in page.url and page.get_by_test_id("stException").count() == 0, label
+
+
+def test_a_page_that_cannot_be_put_together_is_asked_for_anew_once(visit: Callable[..., Watched]) -> None:
+    watched = visit()
+    page = watched.open("/decisions?study=made")
+    said = "Bad delta path index 3 (should be between [0, 0])"
+    for is_first in (True, False):
+        page.evaluate("window.isOld = true")
+        page.evaluate("said => { setTimeout(() => { throw Error(said) }) }", said)
+        page.wait_for_timeout(1000)
+        watched.settle()
+        assert page.evaluate("window.isOld === true") is not is_first
+    watched.problems[:] = [problem for problem in watched.problems if said not in problem]
