@@ -230,10 +230,6 @@ def unsealed_json(content: bytes, older: Collection[Collection[str]] = ()) -> di
     return values
 
 
-FACTS = "__metadata__"
-"""Where the header of a safetensors file says more than which tensors it holds."""
-
-
 def checked_tensors(path: Path, place: str = "", says_place: bool = True) -> bytes:
     """Content of a safetensors file; ValueError where it is not what was sealed, or was sealed for another place.
 
@@ -242,10 +238,9 @@ def checked_tensors(path: Path, place: str = "", says_place: bool = True) -> byt
     """
     content = path.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    rows = {name: row for name, row in header.items() if name != FACTS} if isinstance(header, dict) else {"": None}
-    if not all(isinstance(row, dict) and "dtype" in row for row in rows.values()):
+    facts = header.pop("__metadata__", None) or {} if isinstance(header, dict) else None
+    if facts is None or not all(isinstance(row, dict) and "dtype" in row for row in header.values()):
         raise ValueError("its header is damaged")
-    facts: dict[str, str] = header.get(FACTS) or {}
     said, _, seal = str(facts.get("seal") or facts.get("sha256")).rpartition(" ")
     if facts and (len(facts) > 1 or not checksum_ok(content, seal.encode())):
         raise ValueError("its checksum differs from its content")
