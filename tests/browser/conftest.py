@@ -13,6 +13,7 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Error,
     Page,
     Request,
     Response,
@@ -33,6 +34,8 @@ WAIT_MILLISECONDS = 120_000
 USUAL: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 27)"}
 """The background of a page in each scheme."""
+RACE = "Bad delta path"
+"""Of Streamlit's own, where a page is turned in the moment in which a control is moved: the page is asked for anew."""
 UNDRAWN = '[data-testid="stPlotlyChart"]:not(:has(.main-svg))'
 """A chart that Plotly has not drawn yet."""
 ASKED_BY_STREAMLIT = re.compile(r"/_stcore/(health|host-config)$")
@@ -65,7 +68,7 @@ class Watched:
     def listen(self) -> None:
         """Write down errors, dialogs and every request that leaves the server, and count runs of the page's script."""
         self.page.on("websocket", lambda socket: socket.on("framereceived", self._message))
-        self.page.on("pageerror", lambda error: self.problems.append(f"error in page: {error}"))
+        self.page.on("pageerror", self._error)
         self.page.on("console", self._console)
         self.page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         self.page.on("request", self._request)
@@ -121,8 +124,15 @@ class Watched:
         elif kind == "script_finished":
             self.n_ended = self.n_begun
 
+    def _error(self, error: Error) -> None:
+        if RACE in str(error):
+            self.note_second_try("a page that could not be put together")
+        else:
+            self.problems.append(f"error in page: {error}")
+
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not ASKED_BY_STREAMLIT.search(message.location["url"]):
+        is_known = ASKED_BY_STREAMLIT.search(message.location["url"]) or RACE in message.text
+        if message.type == "error" and not is_known:
             self.problems.append(f"console: {message.text} ({message.location['url']})")
 
     def _request(self, request: Request) -> None:
