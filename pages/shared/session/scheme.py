@@ -6,7 +6,7 @@ Streamlit repaints its own parts and runs nothing, so that charts would keep the
 import streamlit as st
 
 SCRIPT = """
-const LAST_MS = 5000, EVERY_MS = 100;
+const LAST_MS = 3000, EVERY_MS = 150;
 
 function isDark() {
   const colour = getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor;
@@ -18,14 +18,21 @@ export default function ({ data, setTriggerValue }) {
   const scheme = window.matchMedia("(prefers-color-scheme: dark)");
   let wait = 0;
   const compare = (end) => {
-    if (isDark() !== data.dark) setTriggerValue("turned", true);
-    else if (performance.now() < end) wait = setTimeout(compare, EVERY_MS, end);
+    const dark = isDark();
+    if (dark === data.dark) {
+      window.schemeTold = undefined;
+      if (performance.now() < end) wait = setTimeout(compare, EVERY_MS, end);
+    } else if (window.schemeTold !== dark) {  // told once: what the server does not take in is not said for ever
+      window.schemeTold = dark;
+      setTriggerValue("turned", true);
+    }
   };
   const turned = () => {
     clearTimeout(wait);
     compare(performance.now() + LAST_MS);
   };
   scheme.addEventListener("change", turned);
+  turned();  // it may have turned before this was there
   return () => {
     clearTimeout(wait);
     scheme.removeEventListener("change", turned);
