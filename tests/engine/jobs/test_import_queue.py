@@ -57,13 +57,17 @@ def test_a_file_that_is_no_table_is_refused_and_the_next_has_its_turn(tmp_path: 
     assert asked[1].result().n_new == 4 and [path.name for path in tmp_path.iterdir()] == ["right"]
 
 
+def importing() -> list[psutil.Process]:
+    """Processes that this one began, and that import by now."""
+    return [child for child in psutil.Process().children() if "engine.jobs.import_process" in child.cmdline()]
+
+
 def test_a_process_that_is_killed_is_a_sentence_and_nothing_is_there(tmp_path: Path) -> None:
     queue = ImportQueue()
     asked = queue.add(*upload(tmp_path, "study"), "one")
-    wait_until(lambda: psutil.Process().children())
-    for child in psutil.Process().children():
-        if "engine.jobs.import_process" in child.cmdline():
-            child.kill()
+    wait_until(importing)
+    for child in importing():
+        child.kill()
     assert asked.wait(60)
     with pytest.raises(PruneScopeError, match="has failed: it ended with -9. Nothing was imported; try again"):
         asked.result()
