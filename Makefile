@@ -26,7 +26,7 @@ run: $(VENV)/.installed
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-tests
 	sh tests/install_browser.sh
-	$(BIN)/python -m pytest -n 2 -m "not quiet"
+	$(BIN)/python -m pytest -n 3 -m "not quiet"
 	$(BIN)/python -m pytest -m quiet
 
 check: $(VENV)/.installed-tests
