@@ -137,6 +137,12 @@ def _forget(key: str, fits: Callable[[Any], bool]) -> None:
         del st.session_state[key]
 
 
+def has_all(key: str) -> bool:
+    """Whether a `multiselect` of this key has all of what it offered: then it leaves nothing out, and says nothing."""
+    offered, stored = st.session_state.get(f"{key} offered"), st.session_state.get(key)
+    return isinstance(stored, list | tuple) and bool(offered) and set(stored) >= set(offered or ())
+
+
 def _keep_all(key: str, options: Sequence[str]) -> None:
     """Let a control that had all of what was offered before have all of what is offered now."""
     before, stored = st.session_state.get(f"{key} offered"), st.session_state.get(key)

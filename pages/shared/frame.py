@@ -220,7 +220,10 @@ def _carry(file: str) -> None:
     if before != file:
         history.take_address(SHARED_KEYS)
         for key in SHARED_KEYS:
-            if isinstance(st.session_state.get(key), str | list | tuple) and key not in st.query_params:
+            if bound.has_all(key):
+                st.query_params.pop(key, None)
+                del st.session_state[key]
+            elif isinstance(st.session_state.get(key), str | list | tuple) and key not in st.query_params:
                 st.session_state[key] = st.session_state[key]
                 with suppress(StreamlitAPIException):  # a control that is bound already says it itself
                     st.query_params[key] = st.session_state[key]
@@ -228,8 +231,9 @@ def _carry(file: str) -> None:
 
 def shared_link() -> dict[str, list[str]]:
     """The frame's settings for links to other pages: as they stand in the address, or as the page before left them."""
-    link = {key: st.query_params.get_all(key) for key in SHARED_KEYS if key in st.query_params}
-    left = {key: st.session_state[key] for key in SHARED_KEYS if key not in link and key in st.session_state}
+    said = [key for key in SHARED_KEYS if not bound.has_all(key)]
+    link = {key: st.query_params.get_all(key) for key in said if key in st.query_params}
+    left = {key: st.session_state[key] for key in said if key not in link and key in st.session_state}
     texts = {key: value for key, value in left.items() if value and isinstance(value, str | list | tuple)}
     return link | {key: [value] if isinstance(value, str) else list(map(str, value)) for key, value in texts.items()}
 

@@ -75,3 +75,16 @@ def test_a_floor_that_somebody_reaches_stays(open_page: OpenPage, root: Path) ->
     app = open_page(FRONTIER, "two", root, dataset="QMNIST (writers)")
     app.number_input(key="threshold").set_value(31.0).run()
     assert choose(app, "Fashion").number_input(key="threshold").value == 31.0
+
+
+def links(app: AppTest) -> list[str]:
+    """What the menu's links carry to other pages."""
+    return [str(link.proto.query_string) for link in app.sidebar.get("page_link")]
+
+
+def test_links_say_which_are_on_only_where_some_are_off(open_page: OpenPage, root: Path) -> None:
+    """All of one data set may be one of many of another: a link that named them would switch the others off there."""
+    app = open_page(FRONTIER, "two", root, dataset="QMNIST (writers)").run()  # the menu knows on the second run
+    assert links(app) and not [link for link in links(app) if "techniques=" in link or "treatments=" in link]
+    some = app.multiselect(key="techniques").set_value(names(SHARED)).run()
+    assert any("techniques=" in link for link in links(some))
